@@ -14,7 +14,20 @@ import (
 )
 
 func TestPackagesAreNamedForWhatTheyHold(t *testing.T) {
-	says := []string{"util", "utils", "common", "helper", "helpers", "type", "types", "manager", "managers", "misc", "base", "shared"}
+	says := []string{
+		"util",
+		"utils",
+		"common",
+		"helper",
+		"helpers",
+		"type",
+		"types",
+		"manager",
+		"managers",
+		"misc",
+		"base",
+		"shared",
+	}
 	for _, module := range modules(t) {
 		for _, p := range packages(t, module) {
 			if p.own() && (slices.Contains(says, p.Name) || slices.Contains(says, filepath.Base(p.Dir))) {

@@ -17,7 +17,19 @@ import (
 var deciding = []string{"core/planner", "core/planner/forecast", "core/view", "core/loop", "core/inventory", "core/ci"}
 
 // searches are the functions of package strings that look into a text or cut it.
-var searches = []string{"Contains", "HasPrefix", "HasSuffix", "Index", "Cut", "CutPrefix", "CutSuffix", "TrimPrefix", "TrimSuffix", "Split", "EqualFold"}
+var searches = []string{
+	"Contains",
+	"HasPrefix",
+	"HasSuffix",
+	"Index",
+	"Cut",
+	"CutPrefix",
+	"CutSuffix",
+	"TrimPrefix",
+	"TrimSuffix",
+	"Split",
+	"EqualFold",
+}
 
 // TestDecidingCodeHasNoTextOfItsOwn: a reason is data from core/reason. Text that is made
 // where something is decided can't be compared, translated into another wording, or
@@ -54,7 +66,8 @@ func TestNobodySearchesTheTextOfAReason(t *testing.T) {
 	walk(t, func(path string, _ fs.DirEntry) {
 		path = filepath.ToSlash(path)
 		own := strings.HasPrefix(path, "core/") || strings.HasPrefix(path, "cmd/")
-		if !own || strings.HasPrefix(path, "core/reason/") || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+		if !own || strings.HasPrefix(path, "core/reason/") || !strings.HasSuffix(path, ".go") ||
+			strings.HasSuffix(path, "_test.go") {
 			return
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, path), nil, parser.SkipObjectResolution)
@@ -69,7 +82,10 @@ func TestNobodySearchesTheTextOfAReason(t *testing.T) {
 			if !ok {
 				return true
 			}
-			if of, name := selected(call.Fun); of == "strings" && slices.Contains(searches, name) && slices.ContainsFunc(call.Args, isText) {
+			if of, name := selected(
+				call.Fun,
+			); of == "strings" && slices.Contains(searches, name) &&
+				slices.ContainsFunc(call.Args, isText) {
 				t.Errorf("%s looks into the text of a reason with strings.%s; compare its code or parameters", path, name)
 			}
 			return true

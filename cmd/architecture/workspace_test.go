@@ -38,7 +38,12 @@ func TestEveryModuleReplacesTheRepositorysModules(t *testing.T) {
 		for _, r := range mod.Replace {
 			replaced[r.Old.Path] = true
 			if !strings.HasPrefix(r.Old.Path, prefix) || !strings.HasPrefix(r.New.Path, "../") {
-				t.Errorf("%s replaces %s by %s; only modules of the repository are replaced, by their folder", module, r.Old.Path, r.New.Path)
+				t.Errorf(
+					"%s replaces %s by %s; only modules of the repository are replaced, by their folder",
+					module,
+					r.Old.Path,
+					r.New.Path,
+				)
 			}
 		}
 		if module == "plugin-sdk" && len(mod.Replace) > 0 {

@@ -118,7 +118,14 @@ func blocksMarkdown() string {
 			case one.Default != "":
 				standard = "`" + one.Default + "`"
 			}
-			fmt.Fprintf(&page, "| `%s` | %s | %s | %s |\n", one.Name, one.Type, standard, withNotYet(one.Doc, one.NotYet, one.Offers))
+			fmt.Fprintf(
+				&page,
+				"| `%s` | %s | %s | %s |\n",
+				one.Name,
+				one.Type,
+				standard,
+				withNotYet(one.Doc, one.NotYet, one.Offers),
+			)
 		}
 		page.WriteString("\n")
 	}

@@ -42,7 +42,10 @@ var describePlugins = sync.OnceValues(func() (map[string]fleet.PluginSchemas, er
 	defer os.RemoveAll(bin)
 	all := map[string]fleet.PluginSchemas{}
 	for _, folder := range []string{"plugins/aws/internal/settings/describe", "plugins/libvirt", "plugins/local", "plugins/manual", "examples/plugin-process"} {
-		described, err := describePlugin(filepath.Join(root, filepath.FromSlash(folder)), filepath.Join(bin, filepath.Base(folder)))
+		described, err := describePlugin(
+			filepath.Join(root, filepath.FromSlash(folder)),
+			filepath.Join(bin, filepath.Base(folder)),
+		)
 		if err != nil {
 			return nil, fmt.Errorf("ask the plugin in %s what it is: %w", folder, err)
 		}

@@ -23,7 +23,14 @@ func reasonsMarkdown(t *testing.T) string {
 		fmt.Fprintf(&page, "## %s\n\n| code | given when | parameters | for example |\n|---|---|---|---|\n", g.Title)
 		for _, d := range g.Examples {
 			kind := reflect.TypeOf(d)
-			fmt.Fprintf(&page, "| `%s` | %s | %s | %s |\n", reason.Of(d).Code(), comments[kind.Name()], parameters(kind), cell(d.Text()))
+			fmt.Fprintf(
+				&page,
+				"| `%s` | %s | %s | %s |\n",
+				reason.Of(d).Code(),
+				comments[kind.Name()],
+				parameters(kind),
+				cell(d.Text()),
+			)
 		}
 		page.WriteString("\n")
 	}

@@ -53,13 +53,22 @@ func loadSample(t *testing.T, name string, plugins config.SchemaSource) *config.
 func TestTheSampleOfEveryBlockLoads(t *testing.T) {
 	loaded := loadSample(t, "every-block.hcl", awsSchemas{pluginSchemas(t)})
 	d := loaded.Definition
-	if len(d.Fleets) != 1 || len(d.Schedulers) != 1 || len(d.Reservations) != 1 || len(d.Moved) != 1 || len(d.Removed) != 1 {
+	if len(d.Fleets) != 1 || len(d.Schedulers) != 1 || len(d.Reservations) != 1 || len(d.Moved) != 1 ||
+		len(d.Removed) != 1 {
 		t.Errorf("a block is missing: %+v", d)
 	}
 	blocks := map[string]bool{}
 	visit(t, "every-block.hcl", func(path string, _ *hclsyntax.Body) { blocks[path] = true })
 	// What one writes only where it is needed.
-	others := []string{"variable", "variable.validation", "locals", "policy", "policy.entitlement", "fleet.admission", "fleet.forecast"}
+	others := []string{
+		"variable",
+		"variable.validation",
+		"locals",
+		"policy",
+		"policy.entitlement",
+		"fleet.admission",
+		"fleet.forecast",
+	}
 	for _, block := range config.Reference() {
 		if blocks[block.Path] == slices.Contains(others, block.Path) {
 			t.Errorf("%s: in the sample %t", block.Path, blocks[block.Path])

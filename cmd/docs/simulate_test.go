@@ -16,7 +16,11 @@ func TestTheTraceOnThePageIsRead(t *testing.T) {
 		t.Fatal("the page shows no trace")
 	}
 	for _, text := range blocks {
-		if _, err := replay.ReadTrace("page.csv", strings.NewReader(text), []fleet.Scheduler{{Address: "forgeyard.ci"}}); err != nil {
+		if _, err := replay.ReadTrace(
+			"page.csv",
+			strings.NewReader(text),
+			[]fleet.Scheduler{{Address: "forgeyard.ci"}},
+		); err != nil {
 			t.Error(err)
 		}
 	}
@@ -28,12 +32,21 @@ func TestTheExampleOfAReplayRuns(t *testing.T) {
 	if found.HasErrors() {
 		t.Fatal(found)
 	}
-	trace, err := replay.ReadTrace("day.csv", strings.NewReader(read(t, "examples/simulate/day.csv")), replay.Schedulers(loaded.Definition))
+	trace, err := replay.ReadTrace(
+		"day.csv",
+		strings.NewReader(read(t, "examples/simulate/day.csv")),
+		replay.Schedulers(loaded.Definition),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	result, err := replay.Run(context.Background(), replay.Settings{
-		Fleets: replay.Fleets(loaded.Definition), Boot: replay.DefaultBoot, Step: replay.DefaultStep, Relaunch: replay.DefaultRelaunch,
+		Fleets: replay.Fleets(
+			loaded.Definition,
+		),
+		Boot:     replay.DefaultBoot,
+		Step:     replay.DefaultStep,
+		Relaunch: replay.DefaultRelaunch,
 	}, trace)
 	if err != nil {
 		t.Fatal(err)

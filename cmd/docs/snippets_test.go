@@ -26,7 +26,10 @@ func TestEveryHCLSnippetIsAFleetFileOrAPartOfOne(t *testing.T) {
 		for n, snippet := range codeBlocks(read(t, page), "hcl") {
 			t.Run(fmt.Sprintf("%s %d", page, n+1), func(t *testing.T) {
 				parsed := parse(t, snippet)
-				isWhole := slices.ContainsFunc(parsed.Blocks, func(b *hclsyntax.Block) bool { return b.Type == "forgeyard" && hasInstallation(b) })
+				isWhole := slices.ContainsFunc(
+					parsed.Blocks,
+					func(b *hclsyntax.Block) bool { return b.Type == "forgeyard" && hasInstallation(b) },
+				)
 				if isWhole && !isReferenceExample(snippet) {
 					whole++
 					mustLoad(t, page, snippet, plugins)
@@ -51,7 +54,12 @@ func TestEveryFileOfAPluginsTestOnAPageLoads(t *testing.T) {
 	}
 	snippets := codeBlocks(read(t, "docs/plugin-test.md"), "hcl plugin-test")
 	for _, snippet := range snippets {
-		if _, found := config.LoadPluginTest(config.Source{Name: "test.hcl", Bytes: []byte(snippet)}, manual); len(found) > 0 {
+		if _, found := config.LoadPluginTest(
+			config.Source{Name: "test.hcl", Bytes: []byte(snippet)},
+			manual,
+		); len(
+			found,
+		) > 0 {
 			t.Error(found)
 		}
 	}
@@ -85,7 +93,8 @@ func TestEveryExampleAndTheStarterLoad(t *testing.T) {
 	if err != nil || found == 0 {
 		t.Fatalf("%d examples, %v", found, err)
 	}
-	starter := strings.NewReplacer("@OS@", "linux", "@ARCH@", "arm64").Replace(read(t, "cmd", "forgeyard-fleet", "starter.hcl"))
+	starter := strings.NewReplacer("@OS@", "linux", "@ARCH@", "arm64").
+		Replace(read(t, "cmd", "forgeyard-fleet", "starter.hcl"))
 	mustLoad(t, "starter.hcl", starter, plugins)
 }
 

@@ -194,8 +194,11 @@ func TestWhereAWSHasNoRoomLibvirtTakesTheJobAndExplainSaysWhy(t *testing.T) {
 	q.command.mustSay("This is a reference scheduler")
 	q.command.limit.Stop()
 	_, port, _ := net.SplitHostPort(freeAddress(t))
-	w.write(strings.NewReplacer("@PORT@", port, "@ACCOUNT@", cloud.url, "@URI@", rack.uri, "@GUEST@", rack.guest, "@EMULATION@", emulation(),
-		"@QUEUE@", q.url, "@TOKEN@", w.path("queue.token")).Replace(alternates))
+	w.write(
+		strings.NewReplacer("@PORT@", port, "@ACCOUNT@", cloud.url, "@URI@", rack.uri, "@GUEST@", rack.guest, "@EMULATION@", emulation(),
+			"@QUEUE@", q.url, "@TOKEN@", w.path("queue.token")).
+			Replace(alternates),
+	)
 	w.install()
 	w.apply(0) // so that the manager knows where guests reach it
 	daemon := w.served()
@@ -207,8 +210,25 @@ func TestWhereAWSHasNoRoomLibvirtTakesTheJobAndExplainSaysWhy(t *testing.T) {
 	})
 
 	gate := newDoor(t)
-	q.run("submit", "--os", "linux", "--trust", "standard", "--cpu", "1", "--", "sh", "-c", "until wget -q -O /dev/null "+gate.url+"; do sleep 1; done")
-	within(t, longPatience, "see the job run in a guest", func() bool { return len(rack.guests()) == 1 && q.jobs()[0].State == "leased" })
+	q.run(
+		"submit",
+		"--os",
+		"linux",
+		"--trust",
+		"standard",
+		"--cpu",
+		"1",
+		"--",
+		"sh",
+		"-c",
+		"until wget -q -O /dev/null "+gate.url+"; do sleep 1; done",
+	)
+	within(
+		t,
+		longPatience,
+		"see the job run in a guest",
+		func() bool { return len(rack.guests()) == 1 && q.jobs()[0].State == "leased" },
+	)
 	for command, texts := range map[string][]string{
 		"explain cloud": {"no capacity since", "scale_up", "scale up 0 → 1: 1 job queued, 1 more runner needed"},
 		"explain rack":  {"has 1 instance of 1 desired", "demand   → 1"},
@@ -233,7 +253,12 @@ func TestWhereAWSHasNoRoomLibvirtTakesTheJobAndExplainSaysWhy(t *testing.T) {
 	if job := q.jobs()[0]; job.State != "succeeded" || job.Attempts != 1 {
 		t.Errorf("the job is %+v", job)
 	}
-	within(t, longPatience, "see both fleets empty again", func() bool { return len(rack.guests()) == 0 && len(w.instances()) == 0 })
+	within(
+		t,
+		longPatience,
+		"see both fleets empty again",
+		func() bool { return len(rack.guests()) == 0 && len(w.instances()) == 0 },
+	)
 	daemon.stop()
 	q.command.stop()
 }

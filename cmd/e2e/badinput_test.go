@@ -224,7 +224,11 @@ func TestASecondApplyIsToldWhoHoldsTheLock(t *testing.T) {
 		t.Errorf("the second apply stored something")
 	}
 	// Who looks needs no lock.
-	if r := w.fleet(0, "status"); !strings.Contains(r.out, "draining 1") || !strings.Contains(r.out, "process "+itoa(first.cmd.Process.Pid)) {
+	if r := w.fleet(
+		0,
+		"status",
+	); !strings.Contains(r.out, "draining 1") ||
+		!strings.Contains(r.out, "process "+itoa(first.cmd.Process.Pid)) {
 		t.Errorf("status says:\n%s", r.out)
 	}
 	w.fleet(0, "list")

@@ -46,7 +46,8 @@ func TestCrashLoopingPluginStopsUntilNextApply(t *testing.T) {
 		status = w.fleet(0, "status").out
 		return strings.Contains(status, broken)
 	})
-	if strings.Count(status, "can't be inspected") != 1 || !strings.Contains(status, "provider_degraded") || !strings.Contains(status, "   healthy, active") {
+	if strings.Count(status, "can't be inspected") != 1 || !strings.Contains(status, "provider_degraded") ||
+		!strings.Contains(status, "   healthy, active") {
 		t.Errorf("status says\n%s", status)
 	}
 	if now := w.launches(); len(now) != 1 || now[0].pid != spared {
@@ -58,7 +59,8 @@ func TestCrashLoopingPluginStopsUntilNextApply(t *testing.T) {
 
 	w.write(twoProviders(2))
 	w.apply(0)
-	if all := w.instances(); len(all) != 4 || slices.ContainsFunc(all, func(i instance) bool { return i.State != "healthy" }) {
+	if all := w.instances(); len(all) != 4 ||
+		slices.ContainsFunc(all, func(i instance) bool { return i.State != "healthy" }) {
 		t.Errorf("after an apply the instances are %+v", all)
 	}
 	if out := w.fleet(0, "status").out; strings.Contains(out, "can't be inspected") {

@@ -77,7 +77,11 @@ func TestManagerKilledDuringBurstLosesAndRepeatsNothing(t *testing.T) {
 	w.mostHosts(runners, "see a job on each of a hundred runners", func() bool { return w.begun() >= runners })
 	phase("a hundred jobs run at once")
 	closed.letGo(t, working)
-	w.mostHosts(runners, "see other jobs in the place of those that ended", func() bool { return w.begun() >= runners+working })
+	w.mostHosts(
+		runners,
+		"see other jobs in the place of those that ended",
+		func() bool { return w.begun() >= runners+working },
+	)
 	daemon.kill()
 	closed.letGo(t, 1)
 	eventually(t, "see a job begin without a manager", func() bool { return w.begun() > runners+working })

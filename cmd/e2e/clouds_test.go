@@ -48,7 +48,12 @@ func newClouds(t *testing.T) *workspace {
 	}
 	w := newWorkspace(t)
 	w.bin = dir
-	w.environ = append(w.environ, "AWS_ACCESS_KEY_ID=AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY=no-secret", "AWS_EC2_METADATA_DISABLED=true")
+	w.environ = append(
+		w.environ,
+		"AWS_ACCESS_KEY_ID=AKIDEXAMPLE",
+		"AWS_SECRET_ACCESS_KEY=no-secret",
+		"AWS_EC2_METADATA_DISABLED=true",
+	)
 	return w
 }
 
@@ -128,7 +133,8 @@ func (w *workspace) hypervisor() *hypervisor {
 		w.t.Fatal(err)
 	}
 	h.guest = filepath.Join(cache, "forgeyard-fleet", "guest") // its kernel is kept between runs
-	if out, err := exec.Command("../../examples/libvirt/guest.sh", h.guest, filepath.Join(w.bin, "forgeyard-runner")).CombinedOutput(); err != nil {
+	if out, err := exec.Command("../../examples/libvirt/guest.sh", h.guest, filepath.Join(w.bin, "forgeyard-runner")).
+		CombinedOutput(); err != nil {
 		missing(w.t, fmt.Sprintf("the guest can't be made: %v\n%s", err, out))
 	}
 	script, err := filepath.Abs("../../examples/libvirt/daemon.sh")
@@ -167,7 +173,20 @@ func (h *hypervisor) guests() []string {
 // emulation says how guests run here: by the processor where it works, which on a
 // machine that is virtual itself having /dev/kvm doesn't show.
 func emulation() string {
-	try := exec.Command("timeout", "3", "qemu-system-x86_64", "-accel", "kvm", "-cpu", "host", "-machine", "q35", "-nodefaults", "-display", "none")
+	try := exec.Command(
+		"timeout",
+		"3",
+		"qemu-system-x86_64",
+		"-accel",
+		"kvm",
+		"-cpu",
+		"host",
+		"-machine",
+		"q35",
+		"-nodefaults",
+		"-display",
+		"none",
+	)
 	_ = try.Run()
 	if try.ProcessState != nil && try.ProcessState.ExitCode() == 124 {
 		return "never" // it ran until it was ended

@@ -131,7 +131,14 @@ func (c *command) mustSay(text string) {
 	c.t.Helper()
 	if !c.says(text) {
 		r := c.wait()
-		c.t.Fatalf("forgeyard-fleet %s ended with %d and never said %q\n%s%s", strings.Join(c.args, " "), r.code, text, r.out, r.err)
+		c.t.Fatalf(
+			"forgeyard-fleet %s ended with %d and never said %q\n%s%s",
+			strings.Join(c.args, " "),
+			r.code,
+			text,
+			r.out,
+			r.err,
+		)
 	}
 }
 

@@ -71,7 +71,16 @@ func TestAShellCompletesTheNamesThatThereAre(t *testing.T) {
 	if after, err := os.ReadFile(w.path("state/fleet.db")); err != nil || string(after) != string(before) {
 		t.Errorf("completion wrote to the store: %v", err)
 	}
-	if out := w.fleet(0, "__complete", "instance", "show", "").out; !strings.Contains(out, ids[0]+"\thealthy, fleet.demo") {
+	if out := w.fleet(
+		0,
+		"__complete",
+		"instance",
+		"show",
+		"",
+	).out; !strings.Contains(
+		out,
+		ids[0]+"\thealthy, fleet.demo",
+	) {
 		t.Errorf("an id has no state beside it:\n%s", out)
 	}
 	daemon := w.served()

@@ -23,7 +23,11 @@ func TestACostOverrideLiftsAGuardrail(t *testing.T) {
 		t.Errorf("a limit without a price: %s", r.err)
 	}
 	w.write(costing(d, "hourly     = \"1 USD\"\n    max_hourly = \"1.5 USD\""))
-	if out := w.fleet(0, "plan").out; !strings.Contains(out, binds+"with 1 more, 1 instance costs 1 USD an hour, and another one costs 1 USD") || !strings.Contains(out, "up to 1 USD once the new instances run (max_hourly = 1.5 USD)") {
+	if out := w.fleet(
+		0,
+		"plan",
+	).out; !strings.Contains(out, binds+"with 1 more, 1 instance costs 1 USD an hour, and another one costs 1 USD") ||
+		!strings.Contains(out, "up to 1 USD once the new instances run (max_hourly = 1.5 USD)") {
 		t.Errorf("plan doesn't say what holds it:\n%s", out)
 	}
 	w.apply(0) // what is allowed is there
@@ -32,11 +36,27 @@ func TestACostOverrideLiftsAGuardrail(t *testing.T) {
 		t.Errorf("without a reason: %s", r.err)
 	}
 	// Here, while no manager runs.
-	r := w.fleet(0, "cost-override", "demo", "--for", "1h", "--max-hourly", "2 USD", "--reason", "release", "--auto-approve")
+	r := w.fleet(
+		0,
+		"cost-override",
+		"demo",
+		"--for",
+		"1h",
+		"--max-hourly",
+		"2 USD",
+		"--reason",
+		"release",
+		"--auto-approve",
+	)
 	if !strings.Contains(r.out, "max_hourly = 2 USD until ") || !strings.Contains(r.out, "No manager is running") {
 		t.Errorf("the receipt: %s", r.out)
 	}
-	if out := w.fleet(0, "explain", "demo").out; !strings.Contains(out, "cost override by ") || !strings.Contains(out, "(release): max_hourly = 2 USD") {
+	if out := w.fleet(
+		0,
+		"explain",
+		"demo",
+	).out; !strings.Contains(out, "cost override by ") ||
+		!strings.Contains(out, "(release): max_hourly = 2 USD") {
 		t.Errorf("explain doesn't say who set the cost override:\n%s", out)
 	}
 	// Through the daemon's socket.
@@ -46,7 +66,21 @@ func TestACostOverrideLiftsAGuardrail(t *testing.T) {
 	})
 	// From elsewhere, with the permission and without it.
 	weak, url := w.remote(daemon, "fleet.read,fleet.scale")
-	if r := weak.fleet(1, "cost-override", "demo", "--for", "1h", "--reason", "more", "--auto-approve", "--server", url); !strings.Contains(r.err, "fleet.manage") {
+	if r := weak.fleet(
+		1,
+		"cost-override",
+		"demo",
+		"--for",
+		"1h",
+		"--reason",
+		"more",
+		"--auto-approve",
+		"--server",
+		url,
+	); !strings.Contains(
+		r.err,
+		"fleet.manage",
+	) {
 		t.Errorf("without the permission: %s", r.err)
 	}
 	far, _ := w.remote(daemon, "fleet.read,fleet.manage")
@@ -55,7 +89,14 @@ func TestACostOverrideLiftsAGuardrail(t *testing.T) {
 		return strings.Contains(w.fleet(0, "status", "demo").out, "ready 3")
 	})
 	far.fleet(0, "cost-override", "demo", "--clear", "--server", url)
-	if out := far.fleet(0, "status", "demo", "--server", url).out; strings.Contains(out, "* cost override by") || !strings.Contains(out, "estimated cost: up to 3 USD per hour (max_hourly = 1.5 USD)") || !strings.Contains(out, "ready 3") {
+	if out := far.fleet(
+		0,
+		"status",
+		"demo",
+		"--server",
+		url,
+	).out; strings.Contains(out, "* cost override by") || !strings.Contains(out, "estimated cost: up to 3 USD per hour (max_hourly = 1.5 USD)") ||
+		!strings.Contains(out, "ready 3") {
 		t.Errorf("the end of it takes nothing away:\n%s", out)
 	}
 	daemon.stop()

@@ -25,35 +25,105 @@ var matrix = []struct {
 	story  story
 	points []string
 }{
-	{installing, []string{
-		"binary-unnamed", "binary-named", "replacement-unnamed", "replacement-unnamed#2", "replacement-named", "replacement-named#2",
-	}},
-	{firstApply, []string{
-		"writer-locked", "migrations-unstarted", "migration-done", "migration-done#2", "store-claimed",
-		"key-file-unnamed", "key-file-named", "key-file-unnamed#2", "key-file-named#2", "key-unremembered", "key-unremembered#2",
-		"port-unremembered", "definition-uncommitted", "definition-committed",
-		"request-uncommitted", "request-committed", "send-uncommitted", "send-committed",
-		"provision-unsent", "provision-unsent#2", "provision-sent", "provision-answered", "host-uncommitted", "host-committed",
-		"provision-answered,unknown-uncommitted", "provision-unsent,unknown-committed",
-		"provision-unsent,absence-uncommitted", "provision-unsent,absence-committed",
-		"enrollment-uncommitted", "enrollment-committed", "enrollment-answered", "contact-uncommitted", "contact-committed",
-		"admission-uncommitted", "admission-committed", "admission-committed#2",
-		"planning-stopped", "answers-stored", "plugins-stopped", "endpoint-closed", "store-closed",
-	}},
+	{
+		installing,
+		[]string{
+			"binary-unnamed",
+			"binary-named",
+			"replacement-unnamed",
+			"replacement-unnamed#2",
+			"replacement-named",
+			"replacement-named#2",
+		},
+	},
+	{
+		firstApply,
+		[]string{
+			"writer-locked",
+			"migrations-unstarted",
+			"migration-done",
+			"migration-done#2",
+			"store-claimed",
+			"key-file-unnamed",
+			"key-file-named",
+			"key-file-unnamed#2",
+			"key-file-named#2",
+			"key-unremembered",
+			"key-unremembered#2",
+			"port-unremembered",
+			"definition-uncommitted",
+			"definition-committed",
+			"request-uncommitted",
+			"request-committed",
+			"send-uncommitted",
+			"send-committed",
+			"provision-unsent",
+			"provision-unsent#2",
+			"provision-sent",
+			"provision-answered",
+			"host-uncommitted",
+			"host-committed",
+			"provision-answered,unknown-uncommitted",
+			"provision-unsent,unknown-committed",
+			"provision-unsent,absence-uncommitted",
+			"provision-unsent,absence-committed",
+			"enrollment-uncommitted",
+			"enrollment-committed",
+			"enrollment-answered",
+			"contact-uncommitted",
+			"contact-committed",
+			"admission-uncommitted",
+			"admission-committed",
+			"admission-committed#2",
+			"planning-stopped",
+			"answers-stored",
+			"plugins-stopped",
+			"endpoint-closed",
+			"store-closed",
+		},
+	},
 	{renewal, []string{"renewal-unrecorded", "renewal-recorded", "renewal-answered"}},
 	{scaleDown, []string{
 		"definition-committed", "drain-uncommitted", "drain-committed", "stop-told", "idle-uncommitted",
 		"terminate-sent", "end-committed",
 	}},
-	{replacement, []string{
-		"drain-committed", "termination-committed", "terminate-answered", "request-committed", "send-committed", "provision-sent",
-		"host-committed", "admission-committed",
-	}},
-	{claim, []string{"claim-uncommitted", "claim-committed", "claim-committed,claim-uncommitted", "claim-uncommitted,claim-committed"}},
-	{release, []string{
-		"drain-uncommitted", "drain-committed", "stop-told", "idle-uncommitted", "termination-uncommitted", "termination-committed",
-		"terminate-sent", "end-uncommitted", "end-committed", "retirement-uncommitted",
-	}},
+	{
+		replacement,
+		[]string{
+			"drain-committed",
+			"termination-committed",
+			"terminate-answered",
+			"request-committed",
+			"send-committed",
+			"provision-sent",
+			"host-committed",
+			"admission-committed",
+		},
+	},
+	{
+		claim,
+		[]string{
+			"claim-uncommitted",
+			"claim-committed",
+			"claim-committed,claim-uncommitted",
+			"claim-uncommitted,claim-committed",
+		},
+	},
+	{
+		release,
+		[]string{
+			"drain-uncommitted",
+			"drain-committed",
+			"stop-told",
+			"idle-uncommitted",
+			"termination-uncommitted",
+			"termination-committed",
+			"terminate-sent",
+			"end-uncommitted",
+			"end-committed",
+			"retirement-uncommitted",
+		},
+	},
 	{removal, []string{
 		"drain-uncommitted", "stop-told", "stop-told#2", "termination-uncommitted", "termination-committed",
 		"terminate-unsent", "terminate-unsent#2", "terminate-sent", "terminate-answered",
@@ -68,13 +138,28 @@ var pluginMatrix = []struct {
 	story  story
 	points []string
 }{
-	{firstApply, []string{
-		"local-root-unmarked", "local-root-marked", "local-provision-begun", "local-directory-unnamed", "local-directory-named",
-		"local-agent-unrecorded", "local-agent-recorded",
-	}},
-	{removal, []string{
-		"local-terminate-begun", "local-removal-marked", "local-agent-stopped", "local-directory-renamed", "local-directory-erased",
-	}},
+	{
+		firstApply,
+		[]string{
+			"local-root-unmarked",
+			"local-root-marked",
+			"local-provision-begun",
+			"local-directory-unnamed",
+			"local-directory-named",
+			"local-agent-unrecorded",
+			"local-agent-recorded",
+		},
+	},
+	{
+		removal,
+		[]string{
+			"local-terminate-begun",
+			"local-removal-marked",
+			"local-agent-stopped",
+			"local-directory-renamed",
+			"local-directory-erased",
+		},
+	},
 }
 
 // Wherever the manager dies, the next one ends with exactly what was asked for.
@@ -194,7 +279,14 @@ func (c *crashed) pluginDiesAt(point string) {
 		return
 	}
 	if r := run.wait(); r.code != 0 || !exists(told) {
-		c.t.Fatalf("the plugin died at %s (%t), and forgeyard-fleet apply ended with %d\n%s%s", point, exists(told), r.code, r.out, r.err)
+		c.t.Fatalf(
+			"the plugin died at %s (%t), and forgeyard-fleet apply ended with %d\n%s%s",
+			point,
+			exists(told),
+			r.code,
+			r.out,
+			r.err,
+		)
 	}
 }
 

@@ -115,7 +115,10 @@ func TestCrashOfTheTestsThemselvesLeavesNothingRunning(t *testing.T) {
 		t.Fatalf("the tests ended with %v, %v", tests.ProcessState, err)
 	}
 	// A process that ended and wasn't reaped yet has no environment.
-	if environment, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ")); err == nil && bytes.Contains(environment, []byte(top)) {
+	if environment, err := os.ReadFile(
+		filepath.Join("/proc", strconv.Itoa(pid), "environ"),
+	); err == nil &&
+		bytes.Contains(environment, []byte(top)) {
 		t.Errorf("process %d outlived the tests that started it", pid)
 	}
 }

@@ -112,7 +112,10 @@ func (c *crashed) foreignEntriesAreUntouched() {
 		if !exists(s.folder) {
 			c.t.Errorf("the foreign folder %s is gone", s.folder)
 		}
-		if cwd, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(s.process.Process.Pid), "cwd")); err != nil || cwd != s.folder {
+		if cwd, err := os.Readlink(
+			filepath.Join("/proc", strconv.Itoa(s.process.Process.Pid), "cwd"),
+		); err != nil ||
+			cwd != s.folder {
 			c.t.Errorf("the foreign process in %s is gone: it is in %q, %v", s.folder, cwd, err)
 		}
 	}
@@ -160,7 +163,14 @@ func (c *crashed) dieAt(point string, args ...string) {
 	run := c.startWith(c.armed("FORGEYARD_FAILPOINT", point, told), args...)
 	r := run.wait()
 	if !exists(told) {
-		c.t.Fatalf("%s was never reached: forgeyard-fleet %s ended with %d\n%s%s", point, strings.Join(args, " "), r.code, r.out, r.err)
+		c.t.Fatalf(
+			"%s was never reached: forgeyard-fleet %s ended with %d\n%s%s",
+			point,
+			strings.Join(args, " "),
+			r.code,
+			r.out,
+			r.err,
+		)
 	}
 	status, _ := run.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if pid, _ := pidIn(told); pid != run.cmd.Process.Pid || status.Signal() != unix.SIGKILL {

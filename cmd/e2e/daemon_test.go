@@ -36,9 +36,22 @@ func (w *workspace) remote(daemon *command, permissions string) (far *workspace,
 	if found == nil {
 		w.t.Fatalf("the daemon doesn't say where its API is:\n%s", daemon.out.String())
 	}
-	lines := strings.Fields(w.fleet(0, "token", "create", strings.NewReplacer(".", "-", ",", "-").Replace(permissions), "--permission", permissions).out)
+	lines := strings.Fields(
+		w.fleet(
+			0,
+			"token",
+			"create",
+			strings.NewReplacer(".", "-", ",", "-").Replace(permissions),
+			"--permission",
+			permissions,
+		).out,
+	)
 	copied := *w
-	copied.environ = append(append([]string(nil), w.environ...), "FLEET_SERVER_CA="+found[2], "FLEET_TOKEN="+lines[len(lines)-1])
+	copied.environ = append(
+		append([]string(nil), w.environ...),
+		"FLEET_SERVER_CA="+found[2],
+		"FLEET_TOKEN="+lines[len(lines)-1],
+	)
 	return &copied, found[1]
 }
 

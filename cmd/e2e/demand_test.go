@@ -101,7 +101,12 @@ func TestNoHostLeavesWhileTheQueueCannotBeSeen(t *testing.T) {
 		}
 		return time.Now().After(over)
 	})
-	if out := w.fleet(0, "explain", "demo").out; !strings.Contains(out, "existing instances are kept") || !strings.Contains(out, "Demand is unknown: scheduler.forgeyard.queue is unreachable") {
+	if out := w.fleet(
+		0,
+		"explain",
+		"demo",
+	).out; !strings.Contains(out, "existing instances are kept") ||
+		!strings.Contains(out, "Demand is unknown: scheduler.forgeyard.queue is unreachable") {
 		t.Errorf("explain says\n%s", out)
 	}
 	q.again()

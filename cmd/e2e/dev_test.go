@@ -35,7 +35,11 @@ func TestMakeDevServesUntilCtrlCAndGoesOnAndCleans(t *testing.T) {
 	}
 	inside := *w
 	inside.state, inside.plugins, inside.hosts = w.path("dev/state"), w.path("dev/plugins"), w.path("dev/hosts")
-	inside.environ = append(append([]string(nil), w.environ...), "FLEET_STATE_DIR="+inside.state, "FLEET_PLUGIN_DIR="+inside.plugins)
+	inside.environ = append(
+		append([]string(nil), w.environ...),
+		"FLEET_STATE_DIR="+inside.state,
+		"FLEET_PLUGIN_DIR="+inside.plugins,
+	)
 
 	first := w.script("run")
 	first.mustSay("Ready.")
@@ -43,11 +47,16 @@ func TestMakeDevServesUntilCtrlCAndGoesOnAndCleans(t *testing.T) {
 	q.run("submit", "--count", "2", "--", "sleep", "600")
 	before := inside.running(2)
 	// A folder without fleet files will do: the state directory says the rest.
-	if out := inside.fleet(0, "status").out; !strings.Contains(out, "ready 2 (busy 2") || !strings.Contains(out, "Manager: process") {
+	if out := inside.fleet(
+		0,
+		"status",
+	).out; !strings.Contains(out, "ready 2 (busy 2") ||
+		!strings.Contains(out, "Manager: process") {
 		t.Errorf("status says\n%s", out)
 	}
 	first.signal(syscall.SIGINT)
-	if r := first.wait(); r.code != 0 || !strings.Contains(r.out, "stopped in order") || !strings.Contains(r.out, "make dev-clean") {
+	if r := first.wait(); r.code != 0 || !strings.Contains(r.out, "stopped in order") ||
+		!strings.Contains(r.out, "make dev-clean") {
 		t.Fatalf("after Ctrl-C it ends with %d\n%s%s", r.code, r.out, r.err)
 	}
 	if out := inside.fleet(0, "status").out; !strings.Contains(out, "No manager is running") {
@@ -63,7 +72,13 @@ func TestMakeDevServesUntilCtrlCAndGoesOnAndCleans(t *testing.T) {
 	second.mustSay("Ready.")
 	eventually(t, "see the earlier runners leave", inside.isEmpty)
 	for _, i := range before {
-		if out := inside.fleet(0, "instance", "show", i.ID).out; !strings.Contains(out, "terminated") || !strings.Contains(out, "removed there") {
+		if out := inside.fleet(
+			0,
+			"instance",
+			"show",
+			i.ID,
+		).out; !strings.Contains(out, "terminated") ||
+			!strings.Contains(out, "removed there") {
 			t.Errorf("instance %s is\n%s", i.ID, out)
 		}
 	}

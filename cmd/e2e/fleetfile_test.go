@@ -42,7 +42,11 @@ func (d definition) String() string {
 	}
 	image, of := "", ""
 	if d.image != "" {
-		image = fmt.Sprintf("\nimage \"base\" {\n  digest    = \"sha256:%s\"\n  bootstrap = \"file\"\n  refs      = { local = \"base-%s\" }\n}\n", strings.Repeat(d.image, 64), d.image)
+		image = fmt.Sprintf(
+			"\nimage \"base\" {\n  digest    = \"sha256:%s\"\n  bootstrap = \"file\"\n  refs      = { local = \"base-%s\" }\n}\n",
+			strings.Repeat(d.image, 64),
+			d.image,
+		)
 		of = "image = image.base"
 	}
 	head := fmt.Sprintf(`forgeyard {
@@ -66,7 +70,8 @@ provider "local" "here" {
 		return head + "\nremoved {\n  from = fleet.demo\n}\n"
 	}
 	return head + image + strings.NewReplacer("@IMAGE@", of, "@SOAK@", d.soak, "@ARCH@", arch, "@ISOLATION@", d.isolation, "@CAPABILITIES@", d.capabilities, "@INSTANCE@", d.instance,
-		"@COMMAND@", fmt.Sprintf("%q", d.command), "@MIN@", fmt.Sprint(d.min), "@MAX@", fmt.Sprint(d.max)).Replace(demo)
+		"@COMMAND@", fmt.Sprintf("%q", d.command), "@MIN@", fmt.Sprint(d.min), "@MAX@", fmt.Sprint(d.max)).
+		Replace(demo)
 }
 
 const demo = `

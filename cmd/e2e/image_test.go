@@ -40,7 +40,13 @@ func TestANewImageComesByACanaryAndGoesBackByARollback(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)
 	g, wait := w.hold()
-	command := "if [ -e " + w.path("now") + " ] && mkdir " + w.path("held") + " 2>/dev/null; then " + wait + "; echo > " + w.path("finished") + "; fi; exec sleep 0.2"
+	command := "if [ -e " + w.path(
+		"now",
+	) + " ] && mkdir " + w.path(
+		"held",
+	) + " 2>/dev/null; then " + wait + "; echo > " + w.path(
+		"finished",
+	) + "; fi; exec sleep 0.2"
 	d := definition{min: 3, max: 5, image: "a", soak: "3s", command: command}
 	w.write(d.String())
 	w.install()
@@ -54,7 +60,14 @@ func TestANewImageComesByACanaryAndGoesBackByARollback(t *testing.T) {
 
 	d.image = "b"
 	w.write(d.String())
-	if r := w.fleet(2, "plan", "--detailed-exitcode"); !strings.Contains(r.out, "rollout of image base (sha256:bbbb…): 0 of 1 canary healthy; 3 of 3 left") {
+	if r := w.fleet(
+		2,
+		"plan",
+		"--detailed-exitcode",
+	); !strings.Contains(
+		r.out,
+		"rollout of image base (sha256:bbbb…): 0 of 1 canary healthy; 3 of 3 left",
+	) {
 		t.Errorf("the plan doesn't say how it begins:\n%s", r.out)
 	}
 	apply := w.start("apply", "--auto-approve")
@@ -98,7 +111,14 @@ func TestANewImageComesByACanaryAndGoesBackByARollback(t *testing.T) {
 		a := w.image("a")
 		return a.State == "active" && a.Instances == 3 && a.Others == 0 && w.image("b").State == "rolled_back"
 	})
-	if r := w.fleet(0, "plan"); !strings.Contains(r.out, "rolled back by ") || !strings.Contains(r.out, "(incident 12): new instances boot image base (sha256:aaaa…), and the file says image base (sha256:bbbb…)") {
+	if r := w.fleet(
+		0,
+		"plan",
+	); !strings.Contains(r.out, "rolled back by ") ||
+		!strings.Contains(
+			r.out,
+			"(incident 12): new instances boot image base (sha256:aaaa…), and the file says image base (sha256:bbbb…)",
+		) {
 		t.Errorf("the plan doesn't tell of the rollback:\n%s", r.out)
 	}
 	if r := w.fleet(0, "image", "rollback", "demo", "--auto-approve"); !strings.Contains(r.out, "already") {

@@ -55,7 +55,10 @@ func (w *workspace) preemptible(q *queue) *platform {
 	p := &platform{}
 	server := httptest.NewServer(p)
 	w.t.Cleanup(server.Close)
-	instance := fmt.Sprintf("  instance {\n    env = {\n      FORGEYARD_RUNNER_METADATA = \"aws %s\"\n    }\n  }\n\n  admission {", server.URL)
+	instance := fmt.Sprintf(
+		"  instance {\n    env = {\n      FORGEYARD_RUNNER_METADATA = \"aws %s\"\n    }\n  }\n\n  admission {",
+		server.URL,
+	)
 	w.write(strings.Replace(following(q, 2), "  admission {", instance, 1))
 	w.install()
 	return p
@@ -81,7 +84,11 @@ func TestInterruptedJobResumesOnReplacement(t *testing.T) {
 	w.apply(0)
 
 	saved, begun := w.path("saved"), w.path("begun")
-	script := fmt.Sprintf(`if [ -e %[1]s ]; then exit 0; fi; trap 'cp "$FORGEYARD_INTERRUPTION" %[1]s.new; mv %[1]s.new %[1]s; exit 9' USR1; touch %[2]s; while :; do sleep 0.05; done`, saved, begun)
+	script := fmt.Sprintf(
+		`if [ -e %[1]s ]; then exit 0; fi; trap 'cp "$FORGEYARD_INTERRUPTION" %[1]s.new; mv %[1]s.new %[1]s; exit 9' USR1; touch %[2]s; while :; do sleep 0.05; done`,
+		saved,
+		begun,
+	)
 	q.run("submit", "--checkpoint", "--os", "linux", "--trust", "standard", "--cpu", "1", "--", "sh", "-c", script)
 	eventually(t, "see the job run", func() bool { return exists(begun) && p.hosts() == 1 })
 	p.takeAway(1, 2*time.Minute)
@@ -123,10 +130,16 @@ func TestInterruptedJobIsRetriedAsInfrastructureLoss(t *testing.T) {
 
 	var id, shown string
 	eventually(t, "see what was announced", func() bool { id, shown = w.taken(); return id != "" })
-	if !strings.Contains(shown, "draining") || !strings.Contains(shown, "AWS spot: terminate") || !strings.Contains(shown, "those that still run then are run again") {
+	if !strings.Contains(shown, "draining") || !strings.Contains(shown, "AWS spot: terminate") ||
+		!strings.Contains(shown, "those that still run then are run again") {
 		t.Errorf("instance show says:\n%s", shown)
 	}
-	if out := w.fleet(0, "explain", "demo").out; !strings.Contains(out, "Interruptions announced by the provider") || !strings.Contains(out, id) {
+	if out := w.fleet(
+		0,
+		"explain",
+		"demo",
+	).out; !strings.Contains(out, "Interruptions announced by the provider") ||
+		!strings.Contains(out, id) {
 		t.Errorf("explain says:\n%s", out)
 	}
 	if j := q.jobs()[0]; j.State != "leased" || j.Losses != 0 {
@@ -134,7 +147,8 @@ func TestInterruptedJobIsRetriedAsInfrastructureLoss(t *testing.T) {
 	}
 	var waits queueJob
 	eventually(t, "see it wait again", func() bool { waits = q.jobs()[0]; return waits.State == "waiting" })
-	if !strings.Contains(waits.Reason, "lost to the infrastructure") || !strings.Contains(waits.Reason, "preempted") || waits.Losses != 1 {
+	if !strings.Contains(waits.Reason, "lost to the infrastructure") || !strings.Contains(waits.Reason, "preempted") ||
+		waits.Losses != 1 {
 		t.Errorf("the queue's record says %+v", waits)
 	}
 	touch(t, end)

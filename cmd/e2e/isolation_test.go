@@ -66,7 +66,14 @@ cat "$FORGEYARD_HOST_MARK/bootstrap.json"; ls "$FORGEYARD_HOST_MARK/agent"; cat 
 touch left; touch ` + shared + `
 (setsid sleep 600 &)
 echo tried`
-	w.write(strings.Replace(definition{min: 1, max: 2, isolation: "required", command: job}.String(), "    command = [", "    cleanup = [\"sh\", \"-c\", \"test ! -e "+shared+" && test $(id -u) = 0\"]\n    command = [", 1))
+	w.write(
+		strings.Replace(
+			definition{min: 1, max: 2, isolation: "required", command: job}.String(),
+			"    command = [",
+			"    cleanup = [\"sh\", \"-c\", \"test ! -e "+shared+" && test $(id -u) = 0\"]\n    command = [",
+			1,
+		),
+	)
 	w.install()
 	w.apply(0)
 	i := w.shouldHave(1)[0]
@@ -77,8 +84,10 @@ echo tried`
 		t.Errorf("the instance's admission doesn't show isolation:\n%s", shown)
 	}
 	log := w.read(previous)
-	if !strings.HasPrefix(log, "uid 6") || !strings.HasSuffix(log, "tried\n") || strings.Count(log, "ermission denied") != 3 ||
-		strings.Contains(log, "token") || strings.Contains(log, "found what another") {
+	if !strings.HasPrefix(log, "uid 6") || !strings.HasSuffix(log, "tried\n") ||
+		strings.Count(log, "ermission denied") != 3 ||
+		strings.Contains(log, "token") ||
+		strings.Contains(log, "found what another") {
 		t.Errorf("a job says\n%s", log)
 	}
 	w.write(definition{removed: true}.String())

@@ -18,7 +18,13 @@ func held(t *testing.T, min, max int) (w *workspace, gate string) {
 	w = newWorkspace(t)
 	gate = w.path("gate")
 	// It ignores whatever asks it to end.
-	w.write(definition{min: min, max: max, command: "trap '' TERM INT HUP QUIT; until [ -e " + gate + " ]; do sleep 0.05; done"}.String())
+	w.write(
+		definition{
+			min:     min,
+			max:     max,
+			command: "trap '' TERM INT HUP QUIT; until [ -e " + gate + " ]; do sleep 0.05; done",
+		}.String(),
+	)
 	w.install()
 	w.apply(0)
 	eventually(t, "see the jobs run", func() bool {
@@ -36,7 +42,11 @@ func TestARemovedHostFinishesItsJob(t *testing.T) {
 	t.Parallel()
 	w, gate := held(t, 2, 2)
 	var jobs []process
-	eventually(t, "see two jobs", func() bool { jobs = w.jobs(); return len(jobs) == 2 }) // a shell that forks is two for a moment
+	eventually(
+		t,
+		"see two jobs",
+		func() bool { jobs = w.jobs(); return len(jobs) == 2 },
+	) // a shell that forks is two for a moment
 	agents := w.agents()
 	w.write(definition{removed: true}.String())
 	c := w.start("apply", "--auto-approve")
@@ -133,7 +143,8 @@ func TestAHostWhoseAgentDiedIsReplaced(t *testing.T) {
 	if !slices.ContainsFunc(after, func(i instance) bool { return i.ID == stays.ID }) {
 		t.Errorf("the living instance %s was taken away:\n%s", stays.ID, r.out)
 	}
-	if slices.ContainsFunc(after, func(i instance) bool { return i.ID == lost.ID }) || exists(filepath.Join(w.hosts, lost.Key)) {
+	if slices.ContainsFunc(after, func(i instance) bool { return i.ID == lost.ID }) ||
+		exists(filepath.Join(w.hosts, lost.Key)) {
 		t.Errorf("the dead instance %s is still there:\n%s", lost.ID, r.out)
 	}
 	// What its job left is gone with it.

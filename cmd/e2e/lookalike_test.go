@@ -91,7 +91,9 @@ func TestLookAlikesAreShownLeftAloneAndRemovedWhenAPersonSaysSo(t *testing.T) {
 	}
 
 	adopt := func(code int, id string, more ...string) result {
-		return w.fleet(code, append([]string{"instance", "adopt", "local.here", id, "--fleet", "demo", "--auto-approve"}, more...)...)
+		return w.fleet(
+			code,
+			append([]string{"instance", "adopt", "local.here", id, "--fleet", "demo", "--auto-approve"}, more...)...)
 	}
 	if r := adopt(1, "foreign"); !strings.Contains(r.err, "can't become a runner") {
 		t.Errorf("without --remove: %s", r.err)
@@ -99,7 +101,17 @@ func TestLookAlikesAreShownLeftAloneAndRemovedWhenAPersonSaysSo(t *testing.T) {
 	if r := adopt(1, own.Key, "--remove"); !strings.Contains(r.err, own.Key+" is the resource of instance "+own.ID) {
 		t.Errorf("our own: %s", r.err)
 	}
-	if r := w.fleet(1, "instance", "resolve", own.ID, "--gone", "--auto-approve"); !strings.Contains(r.err, "the provider lists "+own.Key) {
+	if r := w.fleet(
+		1,
+		"instance",
+		"resolve",
+		own.ID,
+		"--gone",
+		"--auto-approve",
+	); !strings.Contains(
+		r.err,
+		"the provider lists "+own.Key,
+	) {
 		t.Errorf("gone, though listed: %s", r.err)
 	}
 	adopt(0, "foreign", "--remove")

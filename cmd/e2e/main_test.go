@@ -125,7 +125,11 @@ func buildAll(dir string, flags ...string) error {
 		{"plugins/local", ".", "forgeyard-plugin-local"},
 		{"plugins/manual", ".", "forgeyard-plugin-manual"},
 	} {
-		if err := build(filepath.Join("../..", program.module), program.path, filepath.Join(dir, program.name), flags...); err != nil {
+		if err := build(
+			filepath.Join("../..", program.module),
+			program.path,
+			filepath.Join(dir, program.name),
+			flags...); err != nil {
 			return err
 		}
 	}
@@ -144,7 +148,9 @@ func publish(dir string) error {
 
 // build builds a program of a module by itself, without the workspace.
 func build(module, path, to string, flags ...string) error {
-	c := exec.Command("go", append(append([]string{"build", "-trimpath", "-ldflags", "-s -w"}, flags...), "-o", to, path)...)
+	c := exec.Command(
+		"go",
+		append(append([]string{"build", "-trimpath", "-ldflags", "-s -w"}, flags...), "-o", to, path)...)
 	c.Dir = module
 	c.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
 	if out, err := c.CombinedOutput(); err != nil {

@@ -87,7 +87,12 @@ func (w *workspace) paste(shell, host, line string) (out string, code int) {
 	}
 	c := exec.Command(shell)
 	c.Stdin = strings.NewReader(line + "\n") // typed, as it were
-	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8", "FORGEYARD_RUNNER_HOME=" + filepath.Join(home, "agent")}
+	c.Env = []string{
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=" + home,
+		"LANG=C.UTF-8",
+		"FORGEYARD_RUNNER_HOME=" + filepath.Join(home, "agent"),
+	}
 	text, err := c.CombinedOutput()
 	if err != nil && c.ProcessState == nil {
 		w.t.Fatal(err)
@@ -146,7 +151,8 @@ func TestAHostIsJoinedByPastingALine(t *testing.T) {
 
 	for n, shell := range []string{"bash", "dash"} { // twice is harmless
 		out, code := w.paste(shell, "lin-1", line)
-		if code != 0 || n == 0 && !strings.Contains(out, "is enrolled as runner") || n == 1 && !strings.Contains(out, "is already running") {
+		if code != 0 || n == 0 && !strings.Contains(out, "is enrolled as runner") ||
+			n == 1 && !strings.Contains(out, "is already running") {
 			t.Fatalf("pasting into %s ended with %d:\n%s", shell, code, out)
 		}
 	}
@@ -161,10 +167,21 @@ func TestAHostIsJoinedByPastingALine(t *testing.T) {
 	if left, _ := filepath.Glob(w.path("lin-1/.forgeyard-join*")); len(left) > 0 {
 		t.Errorf("the download is left in %v", left)
 	}
-	if status := w.fleet(0, "status").out; !strings.Contains(status, "1 host waits to be joined") || !strings.Contains(status, "--join lin-2") || strings.Contains(status, "--join lin-1") {
+	if status := w.fleet(
+		0,
+		"status",
+	).out; !strings.Contains(status, "1 host waits to be joined") || !strings.Contains(status, "--join lin-2") ||
+		strings.Contains(status, "--join lin-1") {
 		t.Errorf("status:\n%s", status)
 	}
-	if r := w.fleet(1, "token", "create", "--join", "lin-1"); !strings.Contains(r.err, "is joined to fleet.lab") || !strings.Contains(r.err, "to release it") {
+	if r := w.fleet(
+		1,
+		"token",
+		"create",
+		"--join",
+		"lin-1",
+	); !strings.Contains(r.err, "is joined to fleet.lab") ||
+		!strings.Contains(r.err, "to release it") {
 		t.Errorf("a line for a joined host: %s", r.err)
 	}
 	w.removeLab(daemon)
@@ -242,7 +259,10 @@ func TestAHostInTheForegroundEndsWithItsShellsInterrupt(t *testing.T) {
 		t.Errorf("a host of no fleet: %s", r.err)
 	}
 	var ticket struct{ Command, Fleet string }
-	if err := json.Unmarshal([]byte(w.fleet(0, "token", "create", "--join", "lin-1", "--foreground", "--json").out), &ticket); err != nil {
+	if err := json.Unmarshal(
+		[]byte(w.fleet(0, "token", "create", "--join", "lin-1", "--foreground", "--json").out),
+		&ticket,
+	); err != nil {
 		t.Fatal(err)
 	}
 	shell := make(chan string, 1)

@@ -160,7 +160,8 @@ func TestScheduledMaintenanceOfAWSsOwnMetadataMockDrainsItsHost(t *testing.T) {
 	mock.announce("events", "--code", "system-reboot", "--state", "active", "--not-before", at.Format(time.RFC3339))
 	eventually(t, "see the host drain for the work", func() bool {
 		out := w.fleet(0, "instance", "show", id).out
-		return strings.Contains(out, "draining") && strings.Contains(out, "AWS: system-reboot") && strings.Contains(out, at.Format("2006-01-02T15:04"))
+		return strings.Contains(out, "draining") && strings.Contains(out, "AWS: system-reboot") &&
+			strings.Contains(out, at.Format("2006-01-02T15:04"))
 	})
 	mock.announce()
 	touch(t, w.path("end"))

@@ -49,7 +49,11 @@ func (p *planted) in(text []byte) []string {
 // In base64 it depends on where the secret begins: there are three, without the
 // digits that depend on what is around.
 func coreForms(core string) map[string]string {
-	forms := map[string]string{"": core, " in hex": hex.EncodeToString([]byte(core)), " in HEX": strings.ToUpper(hex.EncodeToString([]byte(core)))}
+	forms := map[string]string{
+		"":        core,
+		" in hex": hex.EncodeToString([]byte(core)),
+		" in HEX": strings.ToUpper(hex.EncodeToString([]byte(core))),
+	}
 	for offset := range 3 {
 		encoded := base64.RawStdEncoding.EncodeToString(append(make([]byte, offset), core...))
 		forms[" in base64 after "+itoa(offset)] = encoded[4 : len(encoded)-2]

@@ -37,7 +37,11 @@ func (p *plantation) vault(name string) string { return p.path(filepath.Join("va
 // parts are what has to be escaped in JSON, URLs, HTML and shells.
 func newPlantation(t *testing.T) *plantation {
 	t.Helper()
-	p := &plantation{workspace: newWorkspace(t), definition: definition{min: 1, max: 1, command: "exec sleep 60"}, said: map[string]string{}}
+	p := &plantation{
+		workspace:  newWorkspace(t),
+		definition: definition{min: 1, max: 1, command: "exec sleep 60"},
+		said:       map[string]string{},
+	}
 	if err := os.Mkdir(p.vault(""), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -47,11 +51,22 @@ func newPlantation(t *testing.T) *plantation {
 			t.Fatal(err)
 		}
 	}
-	write("key.pem", "-----BEGIN KEY-----\n"+secret("the provider's file, first line")+"\n"+secret("the provider's file, last line")+"\n-----END KEY-----\n")
+	write(
+		"key.pem",
+		"-----BEGIN KEY-----\n"+secret(
+			"the provider's file, first line",
+		)+"\n"+secret(
+			"the provider's file, last line",
+		)+"\n-----END KEY-----\n",
+	)
 	write("metrics", secret("the scheduler's file")+"\n")
 	write("variables.hcl", fmt.Sprintf("from_file = %q\n", p.core("the variable in a file")))
-	p.environ = append(p.environ, "PLANTED_TOKEN="+secret("the provider's variable"), "PLANTED_SCHEDULER="+secret("the scheduler's variable"),
-		"FLEET_VAR_from_environment="+secret("the variable in the environment"))
+	p.environ = append(
+		p.environ,
+		"PLANTED_TOKEN="+secret("the provider's variable"),
+		"PLANTED_SCHEDULER="+secret("the scheduler's variable"),
+		"FLEET_VAR_from_environment="+secret("the variable in the environment"),
+	)
 	return p
 }
 
@@ -61,8 +76,10 @@ func (p *plantation) plant(n int, token string) {
 	p.t.Helper()
 	text := strings.Replace(p.String(), `env = [] }`, `env = [] }
     spill = { version = "~> 0.1" }`, 1)
-	spilling := strings.NewReplacer(`fleet "demo"`, `fleet "spilling"`, "provider.local.here", "provider.spill.all").Replace(text[strings.Index(text, `fleet "demo"`):])
-	spilling = strings.NewReplacer("min = 1", "min = "+itoa(n), "max = 1", "max = "+itoa(max(n, 1)), "scaling {", "scaling {\n    scale_to_zero = "+fmt.Sprint(n == 0)).Replace(spilling)
+	spilling := strings.NewReplacer(`fleet "demo"`, `fleet "spilling"`, "provider.local.here", "provider.spill.all").
+		Replace(text[strings.Index(text, `fleet "demo"`):])
+	spilling = strings.NewReplacer("min = 1", "min = "+itoa(n), "max = 1", "max = "+itoa(max(n, 1)), "scaling {", "scaling {\n    scale_to_zero = "+fmt.Sprint(n == 0)).
+		Replace(spilling)
 	p.write(text + "\n" + spilling + fmt.Sprintf(`
 variable "from_flag" {
   sensitive = true
@@ -189,7 +206,9 @@ func TestAPlantedSecretIsFoundNowhere(t *testing.T) {
 	p.isRefused(with)
 	p.setMode("configure")
 	// A changed block restarts the plugin, however often it died before.
-	p.write(strings.Replace(p.read("fleet/fleet.hcl"), fmt.Sprintf("key    = secret(\"file:%s\")", p.vault("key.pem")), "", 1))
+	p.write(
+		strings.Replace(p.read("fleet/fleet.hcl"), fmt.Sprintf("key    = secret(\"file:%s\")", p.vault("key.pem")), "", 1),
+	)
 	p.runs(p.workspace, 3, with("apply", "--auto-approve", "--wait", "50ms")...)
 	eventually(t, "see the plugin refuse its block", func() bool { return p.spilt("configure") >= 1 })
 	eventually(t, "see the provider held", func() bool {
@@ -234,12 +253,20 @@ func (p *plantation) isRefused(with func(...string) []string) {
 	}
 	p.plant(1, fromEnvironment)
 	p.write(strings.Replace(p.read("fleet/fleet.hcl"), "PLANTED_SCHEDULER", "NOT_SET_EITHER", 1))
-	if text := p.runs(p.workspace, 1, with("plan")...); !strings.Contains(text, `secret("env:NOT_SET_EITHER")`) || !strings.Contains(text, "scheduler") {
+	if text := p.runs(
+		p.workspace,
+		1,
+		with("plan")...); !strings.Contains(text, `secret("env:NOT_SET_EITHER")`) ||
+		!strings.Contains(text, "scheduler") {
 		p.t.Errorf("a scheduler's missing secret: %s", text)
 	}
 	p.plant(1, fromEnvironment)
 	p.setMode("refuse")
-	if text := p.runs(p.workspace, 1, with("plan")...); !strings.Contains(text, "mark-refuse (hidden)") || !strings.Contains(text, "fleet.hcl:") {
+	if text := p.runs(
+		p.workspace,
+		1,
+		with("plan")...); !strings.Contains(text, "mark-refuse (hidden)") ||
+		!strings.Contains(text, "fleet.hcl:") {
 		p.t.Errorf("a secret that the plugin refuses: %s", text)
 	}
 	p.setMode("")
@@ -279,7 +306,11 @@ func (p *plantation) plantTokens() {
 		var document struct {
 			Token string `json:"token"`
 		}
-		if err := json.Unmarshal([]byte(p.read(filepath.Join("hosts", key, "bootstrap.json"))), &document); err != nil || len(document.Token) < 60 {
+		if err := json.Unmarshal(
+			[]byte(p.read(filepath.Join("hosts", key, "bootstrap.json"))),
+			&document,
+		); err != nil ||
+			len(document.Token) < 60 {
 			p.t.Fatalf("the bootstrap document of %s: %v", key, err)
 		}
 		p.cores["enrollment token of "+key] = document.Token[len(document.Token)-52:]
@@ -321,13 +352,20 @@ func (p *plantation) looksEverywhere() {
 			continue
 		}
 		if filepath.Base(path) == "bootstrap.json" { // where a host's own token has to be
-			secrets = slices.DeleteFunc(secrets, func(what string) bool { return what == "enrollment token of "+filepath.Base(filepath.Dir(path)) })
+			secrets = slices.DeleteFunc(
+				secrets,
+				func(what string) bool { return what == "enrollment token of "+filepath.Base(filepath.Dir(path)) },
+			)
 		}
 		if len(secrets) > 0 {
 			p.t.Errorf("the file %s holds %q", path, secrets)
 		}
 	}
-	if _, files := p.inFiles(p.workspace, func(path string) bool { return strings.HasPrefix(path, vault) }); files < 20 || !exists(filepath.Join(p.state, "fleet.db-wal")) {
+	if _, files := p.inFiles(
+		p.workspace,
+		func(path string) bool { return strings.HasPrefix(path, vault) },
+	); files < 20 ||
+		!exists(filepath.Join(p.state, "fleet.db-wal")) {
 		p.t.Errorf("%d files were looked through, without the store's journal", files)
 	}
 	for _, who := range slices.Sorted(maps.Keys(p.said)) {
@@ -351,7 +389,8 @@ func (p *plantation) wasTold() {
 		}
 	}
 	for who, text := range p.said {
-		if strings.HasPrefix(who, "plan --var") && !strings.Contains(text, "mark-validate (hidden)") && !strings.Contains(text, "Error") {
+		if strings.HasPrefix(who, "plan --var") && !strings.Contains(text, "mark-validate (hidden)") &&
+			!strings.Contains(text, "Error") {
 			p.t.Errorf("%s tells nothing of the plugin's warning:\n%s", who, text)
 		}
 	}
@@ -361,7 +400,9 @@ func (p *plantation) wasTold() {
 }
 
 // client is for the manager's HTTPS answers as they are.
-var client = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} // on this machine
+var client = &http.Client{
+	Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
+} // on this machine
 
 // get asks for one path. What comes is handed on as it comes.
 func (p *plantation) get(ctx context.Context, url, token, path string, to io.Writer) int {

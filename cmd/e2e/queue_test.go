@@ -62,7 +62,21 @@ func (q *queue) run(args ...string) string {
 func (q *queue) submit(count int, text string) {
 	q.w.t.Helper()
 	note := fmt.Sprintf("echo $FORGEYARD_QUEUE_JOB >>%s", q.w.path("ran"))
-	q.run("submit", "--count", itoa(count), "--os", "linux", "--trust", "standard", "--cpu", "1", "--", "sh", "-c", note+"; "+text)
+	q.run(
+		"submit",
+		"--count",
+		itoa(count),
+		"--os",
+		"linux",
+		"--trust",
+		"standard",
+		"--cpu",
+		"1",
+		"--",
+		"sh",
+		"-c",
+		note+"; "+text,
+	)
 }
 
 // queueJob is one of `forgeyard-queue jobs --json`.
@@ -98,7 +112,14 @@ func (q *queue) mustHaveRunOnce(count int) {
 	var ids []string
 	for _, j := range q.jobs() {
 		if j.State != "succeeded" || j.Attempts != 1 || j.Losses != 0 {
-			q.w.t.Errorf("the job %s is %s after %d attempts, %d of them lost: %s", j.ID, j.State, j.Attempts, j.Losses, j.Reason)
+			q.w.t.Errorf(
+				"the job %s is %s after %d attempts, %d of them lost: %s",
+				j.ID,
+				j.State,
+				j.Attempts,
+				j.Losses,
+				j.Reason,
+			)
 		}
 		ids = append(ids, j.ID)
 	}
@@ -160,7 +181,8 @@ func following(q *queue, max int) string {
 	}
 	head := definition{removed: true}.String()
 	head, _, _ = strings.Cut(head, "\nremoved {")
-	return head + strings.NewReplacer("@ARCH@", arch, "@MAX@", itoa(max), "@URL@", q.url, "@TOKEN@", q.w.path("queue.token")).Replace(followingFleet)
+	return head + strings.NewReplacer("@ARCH@", arch, "@MAX@", itoa(max), "@URL@", q.url, "@TOKEN@", q.w.path("queue.token")).
+		Replace(followingFleet)
 }
 
 const followingFleet = `

@@ -39,10 +39,18 @@ func (w *workspace) reviewed(min, max int) *standin.Server {
 		arch = "x86_64"
 	}
 	head, _, _ := strings.Cut(definition{removed: true}.String(), "\nremoved {")
-	body := strings.Replace(followingFleet, followingFleet[:strings.Index(followingFleet, "capacity_class")], reviewScheduler, 1)
+	body := strings.Replace(
+		followingFleet,
+		followingFleet[:strings.Index(followingFleet, "capacity_class")],
+		reviewScheduler,
+		1,
+	)
 	body = strings.NewReplacer("scheduler.forgeyard.queue", "scheduler.reviewos.main", "min           = 0", "min           = "+itoa(min),
-		"scale_to_zero = true", "scale_to_zero = "+fmt.Sprint(min == 0)).Replace(body)
-	w.write(head + strings.NewReplacer("@ARCH@", arch, "@MAX@", itoa(max), "@URL@", server.URL, "@BASE@", w.base).Replace(body))
+		"scale_to_zero = true", "scale_to_zero = "+fmt.Sprint(min == 0)).
+		Replace(body)
+	w.write(
+		head + strings.NewReplacer("@ARCH@", arch, "@MAX@", itoa(max), "@URL@", server.URL, "@BASE@", w.base).Replace(body),
+	)
 	return server
 }
 
@@ -97,7 +105,14 @@ func TestAFleetGrowsForJobsOfReviewOSAndStopsWhatItDoesNotNeed(t *testing.T) {
 	}
 	eventually(t, "see one host again", func() bool { return len(w.keys()) == 1 && len(w.instances()) == 1 })
 	calls := strings.Join(server.Calls(), "\n")
-	if made, stopped := strings.Count(calls, "create-runner "), strings.Count(calls, "stop-runner "); made != 3 || stopped < 2 || strings.Contains(calls, "by force") {
+	if made, stopped := strings.Count(
+		calls,
+		"create-runner ",
+	), strings.Count(
+		calls,
+		"stop-runner ",
+	); made != 3 || stopped < 2 ||
+		strings.Contains(calls, "by force") {
 		t.Errorf("%d runners were made and %d stops asked for:\n%s", made, stopped, calls)
 	}
 	if n := server.Count(reviewQueue, "lost"); n > 0 {

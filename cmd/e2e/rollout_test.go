@@ -20,7 +20,12 @@ func TestAChangeThatReplacesInstancesReplacesOneAtATime(t *testing.T) {
 	before := w.shouldHave(3)
 
 	w.write(definition{min: 3, max: 3, instance: "nice = 1"}.String())
-	if r := w.fleet(2, "plan", "--detailed-exitcode"); !strings.Contains(r.out, "replaces instances") || !strings.Contains(r.out, "3 to replace") {
+	if r := w.fleet(
+		2,
+		"plan",
+		"--detailed-exitcode",
+	); !strings.Contains(r.out, "replaces instances") ||
+		!strings.Contains(r.out, "3 to replace") {
 		t.Errorf("the plan doesn't say what it replaces:\n%s", r.out)
 	}
 	r := w.apply(0)

@@ -46,7 +46,11 @@ func TestOfTwoOperatorsAtOnceTheSecondHearsWhatTheFirstChanged(t *testing.T) {
 			}
 		}
 	}
-	if code, p := w.post(t, "b.plan"); code != http.StatusPreconditionFailed || p.Code != "stale" || p.Stale == nil || p.Stale.Serial != 2 || p.Stale.By == "" || p.Stale.At.IsZero() {
+	if code, p := w.post(
+		t,
+		"b.plan",
+	); code != http.StatusPreconditionFailed || p.Code != "stale" || p.Stale == nil || p.Stale.Serial != 2 || p.Stale.By == "" ||
+		p.Stale.At.IsZero() {
 		t.Errorf("through the API it is %d %+v", code, p)
 	}
 	if code, p := w.post(t, "a.plan"); code != http.StatusConflict || !strings.Contains(p.Detail, "used already") {
@@ -71,9 +75,14 @@ func (w *workspace) post(t *testing.T, name string) (int, api.Problem) {
 	if err != nil || len(sockets) != 1 {
 		t.Fatalf("the daemon's sockets are %v, %v", sockets, err)
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", sockets[0])
-	}}}
+	client := http.Client{
+		Transport: &http.Transport{
+			DisableKeepAlives: true,
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, "unix", sockets[0])
+			},
+		},
+	}
 	response, err := client.Post("http://manager/v1/apply", "application/json", bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -97,8 +106,13 @@ func TestWhatChangesWhileTheQuestionWaitsIsNotApplied(t *testing.T) {
 	w.write(definition{min: 1, max: 3}.String())
 	w.fleet(0, "plan", "--out", w.path("other.plan"))
 	w.write(definition{min: 1, max: 2}.String())
-	code, out := w.inTerminalAfter(func() { w.fleet(0, "apply", "--auto-approve", w.path("other.plan")) }, "yes\n", "apply")
-	if code != 1 || !strings.Contains(out, "the plan is stale: fleet.demo was changed") || !strings.Contains(out, "scaling.max") {
+	code, out := w.inTerminalAfter(
+		func() { w.fleet(0, "apply", "--auto-approve", w.path("other.plan")) },
+		"yes\n",
+		"apply",
+	)
+	if code != 1 || !strings.Contains(out, "the plan is stale: fleet.demo was changed") ||
+		!strings.Contains(out, "scaling.max") {
 		t.Errorf("it ended with %d:\n%s", code, out)
 	}
 	daemon.stop()
@@ -117,7 +131,12 @@ func TestASavedPlanIsAppliedOnAnotherDayWithoutItsFiles(t *testing.T) {
 	if err := os.Remove(w.path("fleet/fleet.hcl")); err != nil {
 		t.Fatal(err)
 	}
-	if shown := w.fleet(0, "show", w.path("first.plan")); shown.out != r.out || !strings.Contains(shown.err, "set its sensitive variables again: key") {
+	if shown := w.fleet(
+		0,
+		"show",
+		w.path("first.plan"),
+	); shown.out != r.out ||
+		!strings.Contains(shown.err, "set its sensitive variables again: key") {
 		t.Errorf("planned\n%s\nshown\n%s%s", r.out, shown.out, shown.err)
 	}
 	if r := w.fleet(1, "apply", "--auto-approve", w.path("first.plan")); !strings.Contains(r.err, "needs key") {
@@ -134,10 +153,24 @@ func TestASavedPlanIsAppliedOnAnotherDayWithoutItsFiles(t *testing.T) {
 		}
 		types = append(types, one.Type+one.To)
 	}
-	if got := strings.Join(types, " "); !strings.HasPrefix(got, "version plan applied instancerequested") || !strings.HasSuffix(got, "instancehealthy summary") {
+	if got := strings.Join(
+		types,
+		" ",
+	); !strings.HasPrefix(got, "version plan applied instancerequested") ||
+		!strings.HasSuffix(got, "instancehealthy summary") {
 		t.Errorf("the lines are %s", got)
 	}
-	if r := w.fleet(1, "apply", "--auto-approve", "--var", "key=x", w.path("first.plan")); !strings.Contains(r.err, "used already") {
+	if r := w.fleet(
+		1,
+		"apply",
+		"--auto-approve",
+		"--var",
+		"key=x",
+		w.path("first.plan"),
+	); !strings.Contains(
+		r.err,
+		"used already",
+	) {
 		t.Errorf("the second use: %s", r.err)
 	}
 	w.mustNotHold("PLANTED-key")

@@ -51,7 +51,16 @@ func TestANewPluginBuildsAndKeepsEveryRuleAsItStands(t *testing.T) {
 	w.runIn(folder, "go", "vet", "./...")
 	w.runIn(folder, "go", "test", "./...")
 	w.runIn(folder, "go", "build", "-o", "bin/forgeyard-plugin-acme", ".")
-	report := w.runIn(folder, program, "plugin", "test", "bin/forgeyard-plugin-acme", "--config", "testdata/plugin.hcl", "--allow-create")
+	report := w.runIn(
+		folder,
+		program,
+		"plugin",
+		"test",
+		"bin/forgeyard-plugin-acme",
+		"--config",
+		"testdata/plugin.hcl",
+		"--allow-create",
+	)
 	if !strings.Contains(report, " 0 failed") || strings.Contains(report, "FAIL") {
 		t.Errorf("it breaks a rule:\n%s", report)
 	}

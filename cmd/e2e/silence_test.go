@@ -29,7 +29,8 @@ func TestASilentAgentIsFootprintAndNotCapacityUntilItBeatsAgain(t *testing.T) {
 	}
 	eventually(t, "see one runner silent", func() bool {
 		out := w.fleet(0, "status").out
-		return strings.Contains(out, "silent 1") && strings.Contains(out, "ready 1 ") && strings.Contains(out, "no heartbeat from 1 runner")
+		return strings.Contains(out, "silent 1") && strings.Contains(out, "ready 1 ") &&
+			strings.Contains(out, "no heartbeat from 1 runner")
 	})
 	if hosts := w.keys(); len(hosts) != 2 {
 		t.Errorf("there are %d hosts; the silent one counts against max, and none is made for it", len(hosts))

@@ -47,7 +47,11 @@ func TestTheExampleOfAReplayRunsAndStartsNothing(t *testing.T) {
 	}
 	first := w.fleet(0, "simulate", "--trace", "day.csv", "--json").out
 	var result struct{ Jobs, Ran, Unrunnable int }
-	if err := json.Unmarshal([]byte(first), &result); err != nil || result.Jobs != 1391 || result.Ran != 1382 || result.Unrunnable != 9 {
+	if err := json.Unmarshal(
+		[]byte(first),
+		&result,
+	); err != nil || result.Jobs != 1391 || result.Ran != 1382 ||
+		result.Unrunnable != 9 {
 		t.Errorf("%v: %+v", err, result)
 	}
 	if second := w.fleet(0, "simulate", "--trace", "day.csv", "--json").out; second != first {
@@ -70,7 +74,18 @@ func (w *workspace) shouldLaunchNothing() {
 func TestAReplayComparesTwoFleetFiles(t *testing.T) {
 	t.Parallel()
 	w := simulates(t)
-	r := w.fleet(0, "simulate", "--trace", "day.csv", "--compare", ".", "--from", "2026-09-08T10:00:00Z", "--until", "2026-09-08T12:00:00Z")
+	r := w.fleet(
+		0,
+		"simulate",
+		"--trace",
+		"day.csv",
+		"--compare",
+		".",
+		"--from",
+		"2026-09-08T10:00:00Z",
+		"--until",
+		"2026-09-08T12:00:00Z",
+	)
 	if strings.Count(r.out, "the same\n") < 10 {
 		t.Errorf("a file isn't the same as itself:\n%s", r.out)
 	}
@@ -83,7 +98,11 @@ func TestAReplayComparesTwoFleetFiles(t *testing.T) {
 func TestABrokenTraceIsToldByItsPlace(t *testing.T) {
 	t.Parallel()
 	w := simulates(t)
-	if err := os.WriteFile(filepath.Join(w.dir, "bad.csv"), []byte("arrival,duration,cpu\n1,1,two\nyesterday,1,1\n"), 0o644); err != nil {
+	if err := os.WriteFile(
+		filepath.Join(w.dir, "bad.csv"),
+		[]byte("arrival,duration,cpu\n1,1,two\nyesterday,1,1\n"),
+		0o644,
+	); err != nil {
 		t.Fatal(err)
 	}
 	r := w.fleet(1, "simulate", "--trace", "bad.csv")

@@ -37,8 +37,12 @@ func strangersPlugin(w *workspace) string {
 // agent's binary named.
 func ofStranger(d definition, source string) string {
 	return strings.NewReplacer(
-		`local = { source = "ghcr.io/forgeyard/fleet-local"`, `process = { source = "`+source+`"`, `provider "local" "here" {`, `provider "process" "here" {`+"\n  runner = \""+filepath.Join(bin, "forgeyard-runner")+`"`,
-		"provider.local.here", "provider.process.here",
+		`local = { source = "ghcr.io/forgeyard/fleet-local"`,
+		`process = { source = "`+source+`"`,
+		`provider "local" "here" {`,
+		`provider "process" "here" {`+"\n  runner = \""+filepath.Join(bin, "forgeyard-runner")+`"`,
+		"provider.local.here",
+		"provider.process.here",
 	).Replace(d.String())
 }
 
@@ -71,10 +75,24 @@ func TestAStrangersPluginIsPublishedInstalledElsewhereAndUsed(t *testing.T) {
 	registry := startRegistry(author)
 	built, source := strangersPlugin(author), registry+"/acme/fleet-process"
 	key := strings.TrimSpace(author.fleet(0, "plugin", "keygen", "signing.key").out)
-	if r := author.fleet(0, "plugin", "publish", source+":0.1.0", built, "--key", "signing.key"); !strings.Contains(r.out, "signed by "+key) {
+	if r := author.fleet(
+		0,
+		"plugin",
+		"publish",
+		source+":0.1.0",
+		built,
+		"--key",
+		"signing.key",
+	); !strings.Contains(
+		r.out,
+		"signed by "+key,
+	) {
 		t.Errorf("publish says\n%s", r.out)
 	}
-	if hidden := strings.Split(author.read("fleet/signing.key"), "\n")[1]; strings.Contains(author.fleet(0, "plugin", "publish", source, built, "--key", "signing.key").out, hidden) {
+	if hidden := strings.Split(author.read("fleet/signing.key"), "\n")[1]; strings.Contains(
+		author.fleet(0, "plugin", "publish", source, built, "--key", "signing.key").out,
+		hidden,
+	) {
 		t.Error("the secret half of the key is shown")
 	}
 
@@ -88,10 +106,21 @@ func TestAStrangersPluginIsPublishedInstalledElsewhereAndUsed(t *testing.T) {
 	w.fleet(0, "plugin", "install", "--trust-key", key)
 	w.fleet(0, "plugin", "install", "--locked")
 	w.fleet(0, "plugin", "verify")
-	if r := w.fleet(0, "plugin", "list"); !strings.Contains(r.out, "process 0.1.0   "+source+"   signed ") || !strings.Contains(r.out, "in store") {
+	if r := w.fleet(
+		0,
+		"plugin",
+		"list",
+	); !strings.Contains(r.out, "process 0.1.0   "+source+"   signed ") ||
+		!strings.Contains(r.out, "in store") {
 		t.Errorf("list says\n%s", r.out)
 	}
-	if r := w.fleet(0, "plugin", "show", "process"); !strings.Contains(r.out, key) || !strings.Contains(r.out, "SHELL in the agent's environment.") {
+	if r := w.fleet(
+		0,
+		"plugin",
+		"show",
+		"process",
+	); !strings.Contains(r.out, key) ||
+		!strings.Contains(r.out, "SHELL in the agent's environment.") {
 		t.Errorf("show says\n%s", r.out)
 	}
 	w.apply(0)
@@ -112,7 +141,15 @@ func TestGeneratedPluginIsPublishedInstalledAndUsed(t *testing.T) {
 	folder := filepath.Join(author.dir, "forgeyard-plugin-acme")
 	author.runIn(folder, "go", "build", "-o", "bin/forgeyard-plugin-acme", ".")
 	key := strings.TrimSpace(author.fleet(0, "plugin", "keygen", "signing.key").out)
-	author.fleet(0, "plugin", "publish", source+":0.1.0", filepath.Join(folder, "bin/forgeyard-plugin-acme"), "--key", "signing.key")
+	author.fleet(
+		0,
+		"plugin",
+		"publish",
+		source+":0.1.0",
+		filepath.Join(folder, "bin/forgeyard-plugin-acme"),
+		"--key",
+		"signing.key",
+	)
 
 	of := func(d definition) string {
 		return strings.NewReplacer(`local = { source = "ghcr.io/forgeyard/fleet-local"`, `acme = { source = "`+source+`"`,
@@ -149,7 +186,9 @@ func startRegistry(w *workspace) string {
 	if err := listener.Close(); err != nil {
 		w.t.Fatal(err)
 	}
-	text := "version: 0.1\nlog:\n  level: error\nstorage:\n  filesystem:\n    rootdirectory: " + w.path("registry") + "\nhttp:\n  addr: " + address + "\n"
+	text := "version: 0.1\nlog:\n  level: error\nstorage:\n  filesystem:\n    rootdirectory: " + w.path(
+		"registry",
+	) + "\nhttp:\n  addr: " + address + "\n"
 	if err := os.WriteFile(w.path("registry.yml"), []byte(text), 0o600); err != nil {
 		w.t.Fatal(err)
 	}

@@ -48,8 +48,14 @@ func newWorkspace(t *testing.T) *workspace {
 		hosts: filepath.Join(base, "hosts"), run: filepath.Join(base, "run"), bin: bin,
 	}
 	w.environ = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + base, "LANG=C.UTF-8", "NO_COLOR=1",
-		"FLEET_STATE_DIR=" + w.state, "FLEET_PLUGIN_DIR=" + w.plugins, "XDG_RUNTIME_DIR=" + w.run, "FLEET_VAR_root=" + w.hosts,
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=" + base,
+		"LANG=C.UTF-8",
+		"NO_COLOR=1",
+		"FLEET_STATE_DIR=" + w.state,
+		"FLEET_PLUGIN_DIR=" + w.plugins,
+		"XDG_RUNTIME_DIR=" + w.run,
+		"FLEET_VAR_root=" + w.hosts,
 	}
 	t.Cleanup(w.close)
 	if err := os.MkdirAll(w.dir, 0o755); err != nil {
@@ -110,7 +116,14 @@ func (w *workspace) installs() []string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return []string{"plugin", "install", "--from", filepath.Join(w.bin, "plugins"), "--trust-key", strings.TrimSpace(string(key))}
+	return []string{
+		"plugin",
+		"install",
+		"--from",
+		filepath.Join(w.bin, "plugins"),
+		"--trust-key",
+		strings.TrimSpace(string(key)),
+	}
 }
 
 // keys are the names of the hosts' folders.
@@ -182,7 +195,14 @@ func (w *workspace) shouldHave(n int) []instance {
 	var keys []string
 	for _, i := range all {
 		if i.State != "healthy" || i.Conflict.Code != "" || i.Host != i.Key {
-			w.t.Errorf("instance %s is %s on host %q of key %s (conflict %q); it should be healthy on its own host", i.ID, i.State, i.Host, i.Key, i.Conflict.Text)
+			w.t.Errorf(
+				"instance %s is %s on host %q of key %s (conflict %q); it should be healthy on its own host",
+				i.ID,
+				i.State,
+				i.Host,
+				i.Key,
+				i.Conflict.Text,
+			)
 		}
 		keys = append(keys, i.Key)
 	}
@@ -223,7 +243,10 @@ func (w *workspace) shouldBeEmpty() {
 	}
 	// A manager that is killed just before it notes a launch leaves an empty
 	// folder, which is swept when it is a minute old.
-	if left, err := filepath.Glob(filepath.Join(w.run, "forgeyard-fleet", "*", "run-*", "launch.json")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(
+		filepath.Join(w.run, "forgeyard-fleet", "*", "run-*", "launch.json"),
+	); err != nil ||
+		len(left) > 0 {
 		w.t.Errorf("launches of plugins are left: %v, %v", left, err)
 	}
 }

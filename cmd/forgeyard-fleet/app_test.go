@@ -47,7 +47,11 @@ func TestUnknownCommandsAndFlagsSuggestTheRightOnes(t *testing.T) {
 	} {
 		var out, err strings.Builder
 		a := &app{out: &out, err: &err, now: time.Now}
-		if code := a.run(context.Background(), strings.Fields(line)); code != exitError || err.String() != "Error: "+want+"\n" || out.String() != "" {
+		if code := a.run(
+			context.Background(),
+			strings.Fields(line),
+		); code != exitError || err.String() != "Error: "+want+"\n" ||
+			out.String() != "" {
 			t.Errorf("%s: status %d\ngot  %s%s\nwant %s", line, code, out.String(), err.String(), want)
 		}
 	}
@@ -56,7 +60,11 @@ func TestUnknownCommandsAndFlagsSuggestTheRightOnes(t *testing.T) {
 func TestVersionFlagPrintsTheVersion(t *testing.T) {
 	var out strings.Builder
 	a := &app{out: &out, err: &out, now: time.Now, version: "1.2.3"}
-	if code := a.run(context.Background(), []string{"--version"}); code != exitDone || out.String() != "forgeyard-fleet 1.2.3\n" {
+	if code := a.run(
+		context.Background(),
+		[]string{"--version"},
+	); code != exitDone ||
+		out.String() != "forgeyard-fleet 1.2.3\n" {
 		t.Errorf("exit code %d: %q", code, out.String())
 	}
 }

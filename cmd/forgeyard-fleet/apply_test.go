@@ -53,12 +53,19 @@ func newDesk(t *testing.T) *desk {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(base) })
 	d := &desk{t: t, version: "0.1.0", files: filepath.Join(base, "fleet"), env: map[string]string{
-		"HOME": base, "FLEET_STATE_DIR": filepath.Join(base, "state"), "FLEET_PLUGIN_DIR": filepath.Join(base, "plugins"), "XDG_RUNTIME_DIR": base,
+		"HOME":             base,
+		"FLEET_STATE_DIR":  filepath.Join(base, "state"),
+		"FLEET_PLUGIN_DIR": filepath.Join(base, "plugins"),
+		"XDG_RUNTIME_DIR":  base,
 	}}
 	if err := os.Mkdir(d.files, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(d.files, "fleet.hcl"), []byte("forgeyard {\n  installation = \"desk\"\n}\n"), 0o644); err != nil {
+	if err := os.WriteFile(
+		filepath.Join(d.files, "fleet.hcl"),
+		[]byte("forgeyard {\n  installation = \"desk\"\n}\n"),
+		0o644,
+	); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -72,8 +79,14 @@ func (d *desk) run(ctx context.Context, in io.Reader, terminal bool, args ...str
 
 func (d *desk) start(ctx context.Context, in io.Reader, terminal bool, out *screen, args ...string) int {
 	a := &app{
-		in: in, out: out, err: out, inTerminal: terminal, environ: func() []string { return nil }, now: time.Now, version: d.version,
-		lookupEnv: func(name string) (string, bool) { value, ok := d.env[name]; return value, ok },
+		in:         in,
+		out:        out,
+		err:        out,
+		inTerminal: terminal,
+		environ:    func() []string { return nil },
+		now:        time.Now,
+		version:    d.version,
+		lookupEnv:  func(name string) (string, bool) { value, ok := d.env[name]; return value, ok },
 	}
 	return a.run(ctx, args)
 }
@@ -124,7 +137,14 @@ func TestWithoutATerminalApplyNeedsAutoApprove(t *testing.T) {
 	}
 	wantScreen(t, out, "no terminal to ask on; pass --auto-approve", "Nothing was applied.")
 	d.wantApplied(false)
-	if code, out := d.run(t.Context(), strings.NewReader(""), false, "apply", "--auto-approve", d.files); code != exitDone {
+	if code, out := d.run(
+		t.Context(),
+		strings.NewReader(""),
+		false,
+		"apply",
+		"--auto-approve",
+		d.files,
+	); code != exitDone {
 		t.Errorf("with --auto-approve it exits with %d:\n%s", code, out)
 	}
 	d.wantApplied(true)

@@ -47,7 +47,8 @@ func (a *app) applyCommand() *cobra.Command {
 	flags.variables.register(c.Flags())
 	c.Flags().BoolVar(&flags.autoApprove, "auto-approve", false, "don't ask for confirmation")
 	c.Flags().BoolVar(&flags.prune, "prune", false, "remove the fleets that the files don't mention, after draining them")
-	c.Flags().BoolVar(&flags.asJSON, "json", false, "print events as lines of JSON; requires --auto-approve if the plan has changes")
+	c.Flags().
+		BoolVar(&flags.asJSON, "json", false, "print events as lines of JSON; requires --auto-approve if the plan has changes")
 	c.Flags().DurationVar(&flags.wait, "wait", 30*time.Minute, "how long to wait until the fleets match")
 	return c
 }
@@ -154,7 +155,9 @@ func (a *app) apply(c *cobra.Command, args []string, flags applyFlags, report ap
 // approve asks whether to go on. Without a yes the error says how that ended.
 func (a *app) approve(ctx context.Context, flags applyFlags) error {
 	if flags.asJSON {
-		return errors.New("--json can't ask for confirmation; review the plan first (plan --out FILE, show FILE), then pass --auto-approve")
+		return errors.New(
+			"--json can't ask for confirmation; review the plan first (plan --out FILE, show FILE), then pass --auto-approve",
+		)
 	}
 	yes, err := a.confirm(ctx, "Apply?")
 	if yes && err == nil {
@@ -168,7 +171,14 @@ func (a *app) approve(ctx context.Context, flags applyFlags) error {
 }
 
 // applyHere is the manager for as long as the apply takes.
-func (a *app) applyHere(ctx context.Context, m *daemon.Daemon, task applyTask, plan plans.Plan, wait time.Duration, report applyReport) error {
+func (a *app) applyHere(
+	ctx context.Context,
+	m *daemon.Daemon,
+	task applyTask,
+	plan plans.Plan,
+	wait time.Duration,
+	report applyReport,
+) error {
 	// The port must be ours before anything is stored that names it.
 	settings := plan.Manager()
 	if task.saved != nil { // a plan file holds files, and not what becomes of them
@@ -194,7 +204,12 @@ func (a *app) applyHere(ctx context.Context, m *daemon.Daemon, task applyTask, p
 
 // manage makes this process the manager for as long as a command takes, which ends
 // early where the manager can't go on.
-func (a *app) manage(ctx context.Context, m *daemon.Daemon, listener net.Listener, do func(context.Context) error) error {
+func (a *app) manage(
+	ctx context.Context,
+	m *daemon.Daemon,
+	listener net.Listener,
+	do func(context.Context) error,
+) error {
 	if err := m.Start(ctx, listener); err != nil {
 		return err
 	}
@@ -216,7 +231,14 @@ func (a *app) manage(ctx context.Context, m *daemon.Daemon, listener net.Listene
 }
 
 // await shows progress until the apply has come to its end.
-func await(ctx context.Context, s installation.Service, receipt plans.Receipt, wait time.Duration, daemon bool, report applyReport) error {
+func await(
+	ctx context.Context,
+	s installation.Service,
+	receipt plans.Receipt,
+	wait time.Duration,
+	daemon bool,
+	report applyReport,
+) error {
 	outcome, err := progress.Await(ctx, s, receipt.Serial, wait, report.observe)
 	report.watched()
 	if err != nil {

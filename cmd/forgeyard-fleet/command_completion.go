@@ -44,7 +44,10 @@ func (a *app) fleetNames(ctx context.Context, look installation.Reader) ([]strin
 	fleets, err := look.Fleets(ctx)
 	var found []string
 	for _, f := range fleets {
-		found = append(found, fmt.Sprintf("%s\t%d ready, %d desired, %s", f.Address.Name(), f.Counts.Ready, f.Desired, f.Health))
+		found = append(
+			found,
+			fmt.Sprintf("%s\t%d ready, %d desired, %s", f.Address.Name(), f.Counts.Ready, f.Desired, f.Health),
+		)
 	}
 	for _, f := range fleets {
 		found = append(found, fmt.Sprintf("%s\t%s", f.Address, f.Health))
@@ -95,9 +98,12 @@ func (a *app) completes(c *cobra.Command, argument names, flag string, value nam
 	}
 	if value != nil {
 		// It fails for a flag that isn't there, which a test would see.
-		_ = c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-			return a.liveNames(c, begun, value)
-		})
+		_ = c.RegisterFlagCompletionFunc(
+			flag,
+			func(c *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+				return a.liveNames(c, begun, value)
+			},
+		)
 	}
 }
 
@@ -116,7 +122,10 @@ func (a *app) liveNames(c *cobra.Command, begun string, find names) ([]string, c
 	case all = <-answer:
 	case <-ctx.Done(): // whatever it hangs in ends with the process
 	}
-	return slices.DeleteFunc(all, func(name string) bool { return !strings.HasPrefix(name, begun) }), cobra.ShellCompDirectiveNoFileComp
+	return slices.DeleteFunc(
+		all,
+		func(name string) bool { return !strings.HasPrefix(name, begun) },
+	), cobra.ShellCompDirectiveNoFileComp
 }
 
 func (a *app) namesNow(ctx context.Context, c *cobra.Command, find names) (found []string) {

@@ -41,12 +41,17 @@ func (a *app) costOverrideCommand() *cobra.Command {
 			case flags.reason == "":
 				return errors.New("--reason is required: others will ask why the fleet cost more")
 			}
-			return a.override(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
-				if clear {
-					return to.ClearCostOverride(ctx, o.Fleet)
-				}
-				return to.OverrideCosts(ctx, o)
-			})
+			return a.override(
+				c,
+				flags,
+				question,
+				func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
+					if clear {
+						return to.ClearCostOverride(ctx, o.Fleet)
+					}
+					return to.OverrideCosts(ctx, o)
+				},
+			)
 		},
 	}
 	flags.register(c, true, true)

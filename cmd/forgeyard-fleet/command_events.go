@@ -36,7 +36,10 @@ func (a *app) eventsCommand() *cobra.Command {
 			"per line.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.look(c, func(ctx context.Context, look installation.Reader, _ string) error { return a.events(ctx, look, flags) })
+			return a.look(
+				c,
+				func(ctx context.Context, look installation.Reader, _ string) error { return a.events(ctx, look, flags) },
+			)
 		},
 	}
 	lookFlags(c, &flags.json)
@@ -68,7 +71,9 @@ func (a *app) events(ctx context.Context, look installation.Reader, flags events
 		Watch(ctx context.Context) iter.Seq2[progress.Progress, error]
 	})
 	if !able {
-		return errors.New("--follow needs a running manager. Omit it to see past events, or start a manager with:\n  forgeyard-fleet serve")
+		return errors.New(
+			"--follow needs a running manager. Omit it to see past events, or start a manager with:\n  forgeyard-fleet serve",
+		)
 	}
 	if flags.query.Fleet != "" {
 		if err := fleetIsThere(ctx, look, flags.query.Fleet); err != nil {
@@ -156,7 +161,16 @@ func (f *follower) news(p progress.Progress, stored []query.Event) []query.Event
 // moves are those of a step.
 func (f *follower) moves(p progress.Progress) (moves []query.Event) {
 	for _, t := range p.Transitions {
-		e := query.Event{At: p.At, Kind: query.MoveEvent, ID: string(t.Instance), Fleet: t.Fleet, Instance: t.Instance, What: string(t.To), Text: t.Reason.Text(), Reason: t.Reason}
+		e := query.Event{
+			At:       p.At,
+			Kind:     query.MoveEvent,
+			ID:       string(t.Instance),
+			Fleet:    t.Fleet,
+			Instance: t.Instance,
+			What:     string(t.To),
+			Text:     t.Reason.Text(),
+			Reason:   t.Reason,
+		}
 		key := keyOf(e)
 		if f.early[key] {
 			delete(f.early, key)

@@ -30,7 +30,10 @@ func stepped(at int, moves ...string) progress.Progress {
 	p := progress.Progress{At: second(at)}
 	for _, m := range moves {
 		id, to, _ := strings.Cut(m, " ")
-		p.Transitions = append(p.Transitions, loop.Transition{Instance: fleet.CapacityInstanceID(id), Fleet: "fleet.demo", To: fleet.CapacityInstanceState(to)})
+		p.Transitions = append(
+			p.Transitions,
+			loop.Transition{Instance: fleet.CapacityInstanceID(id), Fleet: "fleet.demo", To: fleet.CapacityInstanceState(to)},
+		)
 	}
 	return p
 }
@@ -51,18 +54,53 @@ func TestWhoFollowsHearsOfEachEventOnceAndOfEveryMove(t *testing.T) {
 		stored   []query.Event
 		want     []string
 	}{
-		{"the past, with a move since the watch began", stepped(10),
-			[]query.Event{happened(5, query.DecisionEvent, "d1", "scale_up"), happened(6, query.MoveEvent, "i1", "healthy"), happened(11, query.MoveEvent, "i2", "provisioning")},
-			[]string{"d1 scale_up", "i1 healthy", "i2 provisioning"}},
-		{"which the next step tells, too", stepped(12, "i2 provisioning", "i2 bootstrapping"),
-			[]query.Event{happened(5, query.DecisionEvent, "d1", "scale_up"), happened(12, query.MoveEvent, "i2", "bootstrapping")},
-			[]string{"i2 bootstrapping"}},
-		{"a decision before the moves that it led to", stepped(14, "i1 draining"),
-			[]query.Event{happened(5, query.DecisionEvent, "d1", "scale_up"), happened(13, query.DecisionEvent, "d2", "scale_down"), happened(13, query.MoveEvent, "i1", "draining")},
-			[]string{"d2 scale_down", "i1 draining"}},
-		{"an instance that came back is told of again", stepped(15, "i1 healthy"), []query.Event{happened(13, query.DecisionEvent, "d2", "scale_down")}, []string{"i1 healthy"}},
-		{"an operation that ends twice, first unknown", stepped(16), []query.Event{happened(16, query.OperationEvent, "o1", "terminate unknown")}, []string{"o1 terminate unknown"}},
-		{"and then for good", stepped(17), []query.Event{happened(16, query.OperationEvent, "o1", "terminate succeeded")}, []string{"o1 terminate succeeded"}},
+		{
+			"the past, with a move since the watch began",
+			stepped(10),
+			[]query.Event{
+				happened(5, query.DecisionEvent, "d1", "scale_up"),
+				happened(6, query.MoveEvent, "i1", "healthy"),
+				happened(11, query.MoveEvent, "i2", "provisioning"),
+			},
+			[]string{"d1 scale_up", "i1 healthy", "i2 provisioning"},
+		},
+		{
+			"which the next step tells, too",
+			stepped(12, "i2 provisioning", "i2 bootstrapping"),
+			[]query.Event{
+				happened(5, query.DecisionEvent, "d1", "scale_up"),
+				happened(12, query.MoveEvent, "i2", "bootstrapping"),
+			},
+			[]string{"i2 bootstrapping"},
+		},
+		{
+			"a decision before the moves that it led to",
+			stepped(14, "i1 draining"),
+			[]query.Event{
+				happened(5, query.DecisionEvent, "d1", "scale_up"),
+				happened(13, query.DecisionEvent, "d2", "scale_down"),
+				happened(13, query.MoveEvent, "i1", "draining"),
+			},
+			[]string{"d2 scale_down", "i1 draining"},
+		},
+		{
+			"an instance that came back is told of again",
+			stepped(15, "i1 healthy"),
+			[]query.Event{happened(13, query.DecisionEvent, "d2", "scale_down")},
+			[]string{"i1 healthy"},
+		},
+		{
+			"an operation that ends twice, first unknown",
+			stepped(16),
+			[]query.Event{happened(16, query.OperationEvent, "o1", "terminate unknown")},
+			[]string{"o1 terminate unknown"},
+		},
+		{
+			"and then for good",
+			stepped(17),
+			[]query.Event{happened(16, query.OperationEvent, "o1", "terminate succeeded")},
+			[]string{"o1 terminate succeeded"},
+		},
 		{"nothing", stepped(18), []query.Event{happened(16, query.OperationEvent, "o1", "terminate succeeded")}, nil},
 	}
 	for n, s := range steps {
@@ -110,10 +148,20 @@ func (s story) Watch(context.Context) iter.Seq2[progress.Progress, error] {
 }
 
 func TestEventsAreLinesForPeopleAndJSONForPrograms(t *testing.T) {
-	s := story{steps: []progress.Progress{stepped(1), stepped(2, "01kb0000000000000000000001 healthy")}, past: []query.Event{
-		{At: noon.Local(), Kind: query.DecisionEvent, ID: "d1", Fleet: "fleet.demo", What: "scale_up by 2", Text: "2 wanted."},
-		{At: noon.Local(), Kind: query.AuditEvent, ID: "a1", What: "apply", By: "ada", Text: "definition 1"},
-	}}
+	s := story{
+		steps: []progress.Progress{stepped(1), stepped(2, "01kb0000000000000000000001 healthy")},
+		past: []query.Event{
+			{
+				At:    noon.Local(),
+				Kind:  query.DecisionEvent,
+				ID:    "d1",
+				Fleet: "fleet.demo",
+				What:  "scale_up by 2",
+				Text:  "2 wanted.",
+			},
+			{At: noon.Local(), Kind: query.AuditEvent, ID: "a1", What: "apply", By: "ada", Text: "definition 1"},
+		},
+	}
 	show := func(flags eventsFlags) string {
 		var out bytes.Buffer
 		if err := (&app{out: &out}).events(t.Context(), s, flags); err != nil {
@@ -126,7 +174,10 @@ func TestEventsAreLinesForPeopleAndJSONForPrograms(t *testing.T) {
 	if got := show(eventsFlags{}); got != past {
 		t.Errorf("it says\n%s\nwant\n%s", got, past)
 	}
-	if got := show(eventsFlags{follow: true}); !strings.HasPrefix(got, past) || !strings.Contains(got, "demo …00000001") || strings.Count(got, "\n") != 3 {
+	if got := show(
+		eventsFlags{follow: true},
+	); !strings.HasPrefix(got, past) || !strings.Contains(got, "demo …00000001") ||
+		strings.Count(got, "\n") != 3 {
 		t.Errorf("to a follower it says\n%s", got)
 	}
 	var all []query.Event
@@ -141,7 +192,12 @@ func TestEventsAreLinesForPeopleAndJSONForPrograms(t *testing.T) {
 		}
 	}
 	still := struct{ installation.Reader }{s}
-	if err := (&app{out: &bytes.Buffer{}}).events(t.Context(), still, eventsFlags{follow: true}); err == nil || !strings.Contains(err.Error(), "forgeyard-fleet serve") {
+	if err := (&app{out: &bytes.Buffer{}}).events(
+		t.Context(),
+		still,
+		eventsFlags{follow: true},
+	); err == nil ||
+		!strings.Contains(err.Error(), "forgeyard-fleet serve") {
 		t.Errorf("without a manager: %v", err)
 	}
 }

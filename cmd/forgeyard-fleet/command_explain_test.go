@@ -19,8 +19,14 @@ func TestExplainShowsLimitsDemandAndWaits(t *testing.T) {
 	a := &app{out: &out, now: func() time.Time { return noon }}
 	cooldown := reason.Of(reason.Cooldown{Excess: 1, Desired: 2, Cooldown: reason.Duration(time.Minute)})
 	f := view.Fleet{
-		Address: "fleet.demo", Scheduler: "forgeyard.ci", Desired: 2, Counts: planner.Counts{Capacity: 1, Ready: 1, Busy: 1},
-		Bounds: []fleet.Bound{{Name: "demand", After: 5, Reason: reason.Of(reason.JobsQueued{Jobs: 5, Runners: 4})}, {Name: "max", After: 2, Reason: reason.Of(reason.LimitedByMax{Max: 2})}},
+		Address:   "fleet.demo",
+		Scheduler: "forgeyard.ci",
+		Desired:   2,
+		Counts:    planner.Counts{Capacity: 1, Ready: 1, Busy: 1},
+		Bounds: []fleet.Bound{
+			{Name: "demand", After: 5, Reason: reason.Of(reason.JobsQueued{Jobs: 5, Runners: 4})},
+			{Name: "max", After: 2, Reason: reason.Of(reason.LimitedByMax{Max: 2})},
+		},
 		Unplaced: []planner.UnplacedDemand{{Reason: reason.Of(reason.NoEligibleFleet{Jobs: 1}),
 			Nearest: []planner.NearMiss{{Fleet: "fleet.demo", Reason: reason.Plain("it has no gpu")}}}},
 		Hold:      &snapshot.Hold{Reason: reason.Plain("3 failures in a row"), Until: noon.Add(time.Minute)},
@@ -73,7 +79,11 @@ func TestExplainShowsAHoldOnceWithItsEnd(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{out: &out, now: func() time.Time { return noon }}
 	hold := snapshot.Hold{Reason: reason.Plain("10 failures in a row"), Until: noon.Add(140 * time.Second)}
-	constrained := snapshot.Hold{Reason: reason.Of(reason.OffersEmpty{}), Until: noon.Add(140 * time.Second), Constrained: true}
+	constrained := snapshot.Hold{
+		Reason:      reason.Of(reason.OffersEmpty{}),
+		Until:       noon.Add(140 * time.Second),
+		Constrained: true,
+	}
 	cooldown := reason.Of(reason.Cooldown{Excess: 1, Desired: 2, Cooldown: reason.Duration(time.Minute)})
 	for _, one := range []struct {
 		hold snapshot.Hold
@@ -82,7 +92,12 @@ func TestExplainShowsAHoldOnceWithItsEnd(t *testing.T) {
 		{hold, reason.HeldBack{Because: hold.Reason, NextTry: reason.At(hold.Until)}},
 		{constrained, reason.NoOffer{Missing: 1, Because: constrained.Reason, NextTry: reason.At(hold.Until)}},
 	} {
-		f := view.Fleet{Address: "fleet.demo", Hold: &one.hold, Next: noon.Add(280 * time.Second), Waiting: []reason.Reason{reason.Of(one.wait), cooldown}}
+		f := view.Fleet{
+			Address: "fleet.demo",
+			Hold:    &one.hold,
+			Next:    noon.Add(280 * time.Second),
+			Waiting: []reason.Reason{reason.Of(one.wait), cooldown},
+		}
 		out.Reset()
 		a.renderHoldsAndWaits(f)
 		want := "\nWaiting\n  no starts: " + one.hold.Reason.Text() + "; next try in 2m20s\n  cooldown  " + cooldown.Text() + "\n"
@@ -110,7 +125,8 @@ func TestBusyIsUnknownWithoutAManager(t *testing.T) {
 			out.Reset()
 			f.Scheduler = test.scheduler
 			show(f, test.manager)
-			if strings.Contains(out.String(), "busy 0, idle 3") != test.known || strings.Contains(out.String(), "(busy and idle unknown without a running manager)") == test.known {
+			if strings.Contains(out.String(), "busy 0, idle 3") != test.known ||
+				strings.Contains(out.String(), "(busy and idle unknown without a running manager)") == test.known {
 				t.Errorf("%+v: it says\n%s", test, out.String())
 			}
 		}
@@ -132,7 +148,11 @@ func TestLeasesAreShownWhereKnown(t *testing.T) {
 func TestProgressShowsASchedulersOutageAndRecovery(t *testing.T) {
 	var out bytes.Buffer
 	p := (&app{out: &out, outTerminal: false, now: func() time.Time { return noon }}).newProgressLines()
-	blind := progress.Progress{Schedulers: map[fleet.SchedulerAddress]reason.Reason{"forgeyard.ci": reason.Of(reason.SchedulerError{Message: "connection refused"})}}
+	blind := progress.Progress{
+		Schedulers: map[fleet.SchedulerAddress]reason.Reason{
+			"forgeyard.ci": reason.Of(reason.SchedulerError{Message: "connection refused"}),
+		},
+	}
 	p.observe(blind)
 	p.observe(blind)
 	p.observe(progress.Progress{})

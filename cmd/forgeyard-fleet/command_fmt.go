@@ -31,7 +31,10 @@ func (a *app) fmtCommand() *cobra.Command {
 				}
 				args = []string{dir}
 			} else if a.flags.dir != "" {
-				return fmt.Errorf("the files to format are given as an argument and with --dir %s; give only one of them", a.flags.dir)
+				return fmt.Errorf(
+					"the files to format are given as an argument and with --dir %s; give only one of them",
+					a.flags.dir,
+				)
 			}
 			f := formatting{app: a, check: check, diff: diff}
 			return f.all(args)

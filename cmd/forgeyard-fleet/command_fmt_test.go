@@ -12,7 +12,12 @@ import (
 func runFmt(t *testing.T, input string, args ...string) (code int, out, failure string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	a := &app{in: strings.NewReader(input), out: &stdout, err: &stderr, lookupEnv: func(string) (string, bool) { return "", false }}
+	a := &app{
+		in:        strings.NewReader(input),
+		out:       &stdout,
+		err:       &stderr,
+		lookupEnv: func(string) (string, bool) { return "", false },
+	}
 	code = a.run(t.Context(), append([]string{"fmt"}, args...))
 	return code, stdout.String(), stderr.String()
 }
@@ -48,7 +53,8 @@ func TestFmtWritesOnlyWhatIsNotInNormalForm(t *testing.T) {
 	if code != 0 || out != first+"\n" || failure != "" {
 		t.Errorf("%d, %q, %q", code, out, failure)
 	}
-	if content(t, first) != tidy || content(t, second) != tidy || content(t, lock) != untidy || content(t, other) != untidy {
+	if content(t, first) != tidy || content(t, second) != tidy || content(t, lock) != untidy ||
+		content(t, other) != untidy {
 		t.Error("a file isn't what it should be")
 	}
 	info, err := os.Stat(first)

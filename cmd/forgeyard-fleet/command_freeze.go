@@ -39,17 +39,25 @@ func (a *app) freezeCommand() *cobra.Command {
 			if clear {
 				question = fmt.Sprintf("Clear the freeze of %s? Pending operations will resume.", orProvider(of, address))
 			}
-			return a.override(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
-				switch {
-				case address != "" && clear:
-					return to.ClearProviderFreeze(ctx, address)
-				case address != "":
-					return to.FreezeProvider(ctx, orders.FreezeProviderRequest{Provider: address, ScaleUpOnly: scaleUpOnly, Reason: flags.reason})
-				case clear:
-					return to.ClearFleetFreeze(ctx, of)
-				}
-				return to.FreezeFleet(ctx, orders.FreezeFleetRequest{Fleet: of, ScaleUpOnly: scaleUpOnly, Reason: flags.reason})
-			})
+			return a.override(
+				c,
+				flags,
+				question,
+				func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
+					switch {
+					case address != "" && clear:
+						return to.ClearProviderFreeze(ctx, address)
+					case address != "":
+						return to.FreezeProvider(
+							ctx,
+							orders.FreezeProviderRequest{Provider: address, ScaleUpOnly: scaleUpOnly, Reason: flags.reason},
+						)
+					case clear:
+						return to.ClearFleetFreeze(ctx, of)
+					}
+					return to.FreezeFleet(ctx, orders.FreezeFleetRequest{Fleet: of, ScaleUpOnly: scaleUpOnly, Reason: flags.reason})
+				},
+			)
 		},
 	}
 	flags.register(c, true, true)
@@ -103,9 +111,14 @@ func (a *app) quarantineCommand() *cobra.Command {
 			if clear {
 				question = fmt.Sprintf("Clear the quarantine of %s?", args[0])
 			}
-			return a.override(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
-				return o.order(ctx, to, clear, flags.reason)
-			})
+			return a.override(
+				c,
+				flags,
+				question,
+				func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
+					return o.order(ctx, to, clear, flags.reason)
+				},
+			)
 		},
 	}
 	flags.register(c, true, true)
@@ -121,7 +134,12 @@ type quarantineSubject struct {
 }
 
 // order quarantines it, or clears that.
-func (s quarantineSubject) order(ctx context.Context, to installation.Orders, clear bool, reason string) (orders.OverrideReceipt, error) {
+func (s quarantineSubject) order(
+	ctx context.Context,
+	to installation.Orders,
+	clear bool,
+	reason string,
+) (orders.OverrideReceipt, error) {
 	switch {
 	case s.image != "" && clear:
 		return to.ClearImageQuarantine(ctx, s.image)

@@ -23,10 +23,21 @@ func (a *app) groups() []commandGroup {
 		{"see", "See the state and its reasons:", []*cobra.Command{
 			a.statusCommand(), a.listCommand(), a.explainCommand(), a.eventsCommand(), a.showCommand(),
 		}},
-		{"change", "Change what is running:", []*cobra.Command{
-			a.scaleCommand(), a.pinCommand(), a.freezeCommand(), a.quarantineCommand(), a.costOverrideCommand(), a.drainCommand(),
-			a.instanceCommand(), a.imageCommand(), a.reservationCommand(),
-		}},
+		{
+			"change",
+			"Change what is running:",
+			[]*cobra.Command{
+				a.scaleCommand(),
+				a.pinCommand(),
+				a.freezeCommand(),
+				a.quarantineCommand(),
+				a.costOverrideCommand(),
+				a.drainCommand(),
+				a.instanceCommand(),
+				a.imageCommand(),
+				a.reservationCommand(),
+			},
+		},
 		{"plugins", "Provider plugins:", []*cobra.Command{a.pluginCommand()}},
 		{administer, "Administer:", []*cobra.Command{
 			a.serveCommand(), a.tokenCommand(), a.keyCommand(), a.reviewosCommand(), a.versionCommand(), a.completionCommand(),

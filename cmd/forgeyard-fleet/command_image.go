@@ -53,10 +53,23 @@ func (a *app) renderImages(images []view.ImageReport) {
 		a.printf("No fleet has an image.\n")
 		return
 	}
-	a.table([]string{"IMAGE", "DIGEST", "STATE", "INSTANCES", "OTHERS", "FLEETS", "BOOTSTRAP", "KNOWN AS"}, len(images), func(n int) []any {
-		i := images[n]
-		return []any{orDash(i.Name), orDash(shortDigest(i.Digest)), i.State, i.Instances, i.Others, imageFleets(i), orDash(i.Bootstrap), imageRefs(i)}
-	})
+	a.table(
+		[]string{"IMAGE", "DIGEST", "STATE", "INSTANCES", "OTHERS", "FLEETS", "BOOTSTRAP", "KNOWN AS"},
+		len(images),
+		func(n int) []any {
+			i := images[n]
+			return []any{
+				orDash(i.Name),
+				orDash(shortDigest(i.Digest)),
+				i.State,
+				i.Instances,
+				i.Others,
+				imageFleets(i),
+				orDash(i.Bootstrap),
+				imageRefs(i),
+			}
+		},
+	)
 }
 
 // shortDigest is enough of a digest to tell it from another.
@@ -126,7 +139,12 @@ func (a *app) renderImage(i view.ImageReport) {
 		a.printf("  at %s: %s, id %s\n", r.Provider, orDash(r.Ref), shortDigest(string(r.ID)))
 	}
 	if q := i.Quarantine; q != nil {
-		a.printf("  ! Quarantined by %s on %s. Clear the quarantine with:\n      forgeyard-fleet quarantine %s --clear\n", q.By, moment(q.At), q.Image)
+		a.printf(
+			"  ! Quarantined by %s on %s. Clear the quarantine with:\n      forgeyard-fleet quarantine %s --clear\n",
+			q.By,
+			moment(q.At),
+			q.Image,
+		)
 	}
 	for _, f := range i.Fleets {
 		a.printf("  %s: %s; %s it, %d don't\n", f.Fleet, f.State, pluralVerb(f.Instances, "instance", "use"), f.Others)
@@ -155,12 +173,17 @@ func (a *app) imageRolloutCommand() *cobra.Command {
 			if pause {
 				question = ""
 			}
-			return a.orderRollout(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.RolloutReceipt, error) {
-				if pause {
-					return to.PauseRollout(ctx, orders.RolloutRequest{Subject: r.Subject, Reason: r.Reason})
-				}
-				return to.ResumeRollout(ctx, r)
-			})
+			return a.orderRollout(
+				c,
+				flags,
+				question,
+				func(ctx context.Context, to installation.Orders) (orders.RolloutReceipt, error) {
+					if pause {
+						return to.PauseRollout(ctx, orders.RolloutRequest{Subject: r.Subject, Reason: r.Reason})
+					}
+					return to.ResumeRollout(ctx, r)
+				},
+			)
 		},
 	}
 	flags.register(c, true, true)
@@ -187,9 +210,14 @@ func (a *app) imageRollbackCommand() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			question := fmt.Sprintf("Roll %s back to the last known good image?", args[0])
-			return a.orderRollout(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.RolloutReceipt, error) {
-				return to.RollBack(ctx, orders.RolloutRequest{Subject: args[0], Reason: flags.reason})
-			})
+			return a.orderRollout(
+				c,
+				flags,
+				question,
+				func(ctx context.Context, to installation.Orders) (orders.RolloutReceipt, error) {
+					return to.RollBack(ctx, orders.RolloutRequest{Subject: args[0], Reason: flags.reason})
+				},
+			)
 		},
 	}
 	flags.register(c, true, true)
@@ -231,7 +259,12 @@ func (a *app) orderRollout(c *cobra.Command, flags overrideFlags, question strin
 // agreed asks for confirmation, unless there is nothing to ask or --auto-approve was
 // given. A request that would be refused is refused before the question, so that no
 // answer is wasted; a nil check can't tell. A declined question is an error.
-func (a *app) agreed(c *cobra.Command, flags overrideFlags, check func(context.Context, installation.Reader) error, question string) (bool, error) {
+func (a *app) agreed(
+	c *cobra.Command,
+	flags overrideFlags,
+	check func(context.Context, installation.Reader) error,
+	question string,
+) (bool, error) {
 	if question == "" || flags.autoApprove {
 		return true, nil
 	}
@@ -239,7 +272,10 @@ func (a *app) agreed(c *cobra.Command, flags overrideFlags, check func(context.C
 		return false, errors.New("--json can't ask for confirmation; pass --auto-approve")
 	}
 	if check != nil {
-		if err := a.look(c, func(ctx context.Context, look installation.Reader, _ string) error { return check(ctx, look) }); err != nil {
+		if err := a.look(
+			c,
+			func(ctx context.Context, look installation.Reader, _ string) error { return check(ctx, look) },
+		); err != nil {
 			return false, err
 		}
 	}

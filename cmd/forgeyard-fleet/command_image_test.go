@@ -13,10 +13,20 @@ import (
 )
 
 var ubuntu = view.ImageReport{
-	Name: "ubuntu-24", Digest: "sha256:" + strings.Repeat("2c", 32), Bootstrap: "cloud-init", State: view.ImageQuarantined, Instances: 1, Others: 6,
-	Refs:       []view.ImageRef{{Provider: "aws.here", Ref: "ami-2", ID: "sha256:0123456789abcdef"}},
-	Fleets:     []view.ImageFleet{{Fleet: "fleet.linux", State: view.ImageCanary, Instances: 1, Others: 6, Reason: reason.Plain("1 canary soaks")}},
-	Quarantine: &fleet.Quarantine{Image: "sha256:x", Attribution: fleet.Attribution{By: "ada", At: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)}},
+	Name:      "ubuntu-24",
+	Digest:    "sha256:" + strings.Repeat("2c", 32),
+	Bootstrap: "cloud-init",
+	State:     view.ImageQuarantined,
+	Instances: 1,
+	Others:    6,
+	Refs:      []view.ImageRef{{Provider: "aws.here", Ref: "ami-2", ID: "sha256:0123456789abcdef"}},
+	Fleets: []view.ImageFleet{
+		{Fleet: "fleet.linux", State: view.ImageCanary, Instances: 1, Others: 6, Reason: reason.Plain("1 canary soaks")},
+	},
+	Quarantine: &fleet.Quarantine{
+		Image:       "sha256:x",
+		Attribution: fleet.Attribution{By: "ada", At: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)},
+	},
 }
 
 func TestImageShowHasItsStateInEachFleet(t *testing.T) {
@@ -43,11 +53,18 @@ func TestTheStatusOfAFleetSaysHowFarItsRolloutIsOnce(t *testing.T) {
 	for stage, want := range map[planner.RolloutStage]string{planner.RolloutCanary: "  > 1 canary soaks\n", planner.RolloutHalted: "  ! 1 canary soaks\n"} {
 		var out bytes.Buffer
 		a := &app{out: &out, now: time.Now}
-		f := view.Fleet{Address: "fleet.demo", Rollout: &planner.RolloutPlan{Stage: stage, Reason: reason.Plain("1 canary soaks")}}
+		f := view.Fleet{
+			Address: "fleet.demo",
+			Rollout: &planner.RolloutPlan{Stage: stage, Reason: reason.Plain("1 canary soaks")},
+		}
 		if stage == planner.RolloutHalted {
 			f.Reasons = []reason.Reason{reason.Plain("1 canary soaks")} // it is what is amiss
 		}
-		if a.renderFleet(f, "process 7"); strings.Count(out.String(), "canary") != 1 || !strings.Contains(out.String(), want) {
+		if a.renderFleet(
+			f,
+			"process 7",
+		); strings.Count(out.String(), "canary") != 1 ||
+			!strings.Contains(out.String(), want) {
 			t.Errorf("%s: it shows\n%s", stage, out.String())
 		}
 	}

@@ -21,7 +21,13 @@ func (a *app) instanceCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.instanceListCommand(), a.instanceShowCommand(), a.instanceResolveCommand(), a.instanceReplaceCommand(), a.instanceAdoptCommand())
+	c.AddCommand(
+		a.instanceListCommand(),
+		a.instanceShowCommand(),
+		a.instanceResolveCommand(),
+		a.instanceReplaceCommand(),
+		a.instanceAdoptCommand(),
+	)
 	return c
 }
 
@@ -37,7 +43,11 @@ func (a *app) instanceListCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if everything {
-				return a.listHistory(c, query.HistoryFilter{Fleet: fleetName, Before: fleet.CapacityInstanceID(before), Limit: limit}, asJSON)
+				return a.listHistory(
+					c,
+					query.HistoryFilter{Fleet: fleetName, Before: fleet.CapacityInstanceID(before), Limit: limit},
+					asJSON,
+				)
 			}
 			if c.Flags().Changed("before") || c.Flags().Changed("limit") {
 				return errors.New("--before and --limit need --all")
@@ -73,7 +83,8 @@ func (a *app) instanceListCommand() *cobra.Command {
 	c.Flags().StringVar(&before, "before", "", "with --all: list instances older than the one with this id")
 	a.completes(c, nil, "fleet", a.fleetNames)
 	a.completes(c, nil, "before", a.instanceIDs)
-	c.Flags().BoolVar(&unrecorded, "unrecorded", false, "list the resources at providers that have no live record: orphans and foreign resources")
+	c.Flags().
+		BoolVar(&unrecorded, "unrecorded", false, "list the resources at providers that have no live record: orphans and foreign resources")
 	c.MarkFlagsMutuallyExclusive("fleet", "unrecorded")
 	c.MarkFlagsMutuallyExclusive("all", "unrecorded")
 	return c

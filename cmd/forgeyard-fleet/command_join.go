@@ -24,7 +24,12 @@ type joinFlags struct {
 
 func (f *joinFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.join, "join", "", "claim this `HOST` of an inventory and print the command that joins it")
-	flags.BoolVar(&f.foreground, "foreground", false, "with --join: run the agent in the foreground instead of as a service")
+	flags.BoolVar(
+		&f.foreground,
+		"foreground",
+		false,
+		"with --join: run the agent in the foreground instead of as a service",
+	)
 	flags.BoolVar(&f.asJSON, "json", false, "with --join: print JSON")
 }
 
@@ -32,7 +37,9 @@ func (f *joinFlags) register(flags *pflag.FlagSet) {
 // line, so that it may be piped; what a person should know is beside it.
 func (a *app) join(c *cobra.Command, args, fleets []string, host joinFlags) error {
 	if len(args) > 0 || len(fleets) > 1 || c.Flags().Changed("permission") || c.Flags().Changed("for") {
-		return errors.New("--join can't be combined with a NAME, --permission, --for or several --fleet: its token can be used once, within 24 hours")
+		return errors.New(
+			"--join can't be combined with a NAME, --permission, --for or several --fleet: its token can be used once, within 24 hours",
+		)
 	}
 	request := orders.JoinRequest{Host: host.join, Foreground: host.foreground}
 	if len(fleets) == 1 {
@@ -46,7 +53,13 @@ func (a *app) join(c *cobra.Command, args, fleets []string, host joinFlags) erro
 		if host.asJSON {
 			return a.printJSON(ticket)
 		}
-		fmt.Fprintf(a.err, "Host %s is claimed for %s until %s. Run this line on the host:\n\n", ticket.Host, ticket.Fleet, moment(ticket.Expires))
+		fmt.Fprintf(
+			a.err,
+			"Host %s is claimed for %s until %s. Run this line on the host:\n\n",
+			ticket.Host,
+			ticket.Fleet,
+			moment(ticket.Expires),
+		)
 		a.printf("%s\n", ticket.Command)
 		fmt.Fprintln(a.err)
 		if ticket.Renewed {

@@ -118,7 +118,12 @@ func (a *app) renderKey(k keys.Key) {
 		a.printf("  fingerprint %s\n", k.Fingerprint)
 	}
 	if k.Retired.IsZero() {
-		a.printf("  %s\n  after a rotation, %s\n  rotate with: forgeyard-fleet key rotate %s\n", k.Purpose, k.Replaces, k.Kind)
+		a.printf(
+			"  %s\n  after a rotation, %s\n  rotate with: forgeyard-fleet key rotate %s\n",
+			k.Purpose,
+			k.Replaces,
+			k.Kind,
+		)
 		return
 	}
 	if len(k.Needed) == 0 {

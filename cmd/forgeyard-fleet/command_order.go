@@ -23,7 +23,8 @@ type orderFlags struct {
 
 func (f *orderFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.autoApprove, "auto-approve", false, "don't ask for confirmation")
-	c.Flags().DurationVar(&f.wait, "wait", 30*time.Minute, "without a running manager: how long this process waits until the fleets match")
+	c.Flags().
+		DurationVar(&f.wait, "wait", 30*time.Minute, "without a running manager: how long this process waits until the fleets match")
 }
 
 func (a *app) instanceResolveCommand() *cobra.Command {
@@ -49,13 +50,24 @@ func (a *app) instanceResolveCommand() *cobra.Command {
 				r.Outcome, r.Resource = orders.Created, fleet.ProviderInstanceRef(created)
 				question = fmt.Sprintf("Record %s as the resource of instance %s?", created, id)
 			case notCreated:
-				r.Outcome, question = orders.NotCreated, fmt.Sprintf("Record that the request of instance %s created nothing? If it did create a resource, that becomes an orphan.", id)
+				r.Outcome, question = orders.NotCreated, fmt.Sprintf(
+					"Record that the request of instance %s created nothing? If it did create a resource, that becomes an orphan.",
+					id,
+				)
 			case gone:
-				r.Outcome, question = orders.Gone, fmt.Sprintf("Record that the resource of instance %s no longer exists? If it does, it becomes an orphan.", id)
+				r.Outcome, question = orders.Gone, fmt.Sprintf(
+					"Record that the resource of instance %s no longer exists? If it does, it becomes an orphan.",
+					id,
+				)
 			}
-			return a.order(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.InstanceReceipt, error) {
-				return to.ResolveInstance(ctx, r)
-			})
+			return a.order(
+				c,
+				flags,
+				question,
+				func(ctx context.Context, to installation.Orders) (orders.InstanceReceipt, error) {
+					return to.ResolveInstance(ctx, r)
+				},
+			)
 		},
 	}
 	flags.register(c)
@@ -81,9 +93,14 @@ func (a *app) instanceReplaceCommand() *cobra.Command {
 				return err
 			}
 			question := fmt.Sprintf("Replace instance %s? It is removed after its job.", id)
-			return a.order(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.InstanceReceipt, error) {
-				return to.ReplaceInstance(ctx, id)
-			})
+			return a.order(
+				c,
+				flags,
+				question,
+				func(ctx context.Context, to installation.Orders) (orders.InstanceReceipt, error) {
+					return to.ReplaceInstance(ctx, id)
+				},
+			)
 		},
 	}
 	flags.register(c)
@@ -106,11 +123,20 @@ func (a *app) instanceAdoptCommand() *cobra.Command {
 			if !remove {
 				return errors.New("--remove is required: an adopted resource can't become a runner, it can only be removed")
 			}
-			r := orders.AdoptRequest{Provider: fleet.ProviderAddress(args[0]), Resource: fleet.ProviderInstanceRef(args[1]), Fleet: fleetAddress(address)}
+			r := orders.AdoptRequest{
+				Provider: fleet.ProviderAddress(args[0]),
+				Resource: fleet.ProviderInstanceRef(args[1]),
+				Fleet:    fleetAddress(address),
+			}
 			question := fmt.Sprintf("Remove resource %s at provider.%s?", args[1], args[0])
-			return a.order(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.InstanceReceipt, error) {
-				return to.AdoptResource(ctx, r)
-			})
+			return a.order(
+				c,
+				flags,
+				question,
+				func(ctx context.Context, to installation.Orders) (orders.InstanceReceipt, error) {
+					return to.AdoptResource(ctx, r)
+				},
+			)
 		},
 	}
 	flags.register(c)
@@ -140,9 +166,14 @@ func (a *app) drainCommand() *cobra.Command {
 			if force {
 				question = fmt.Sprintf("Remove instance %s and give up the job that may be running on it?", id)
 			}
-			return a.order(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.InstanceReceipt, error) {
-				return to.DrainInstance(ctx, r)
-			})
+			return a.order(
+				c,
+				flags,
+				question,
+				func(ctx context.Context, to installation.Orders) (orders.InstanceReceipt, error) {
+					return to.DrainInstance(ctx, r)
+				},
+			)
 		},
 	}
 	flags.register(c)

@@ -21,7 +21,11 @@ func TestUnknownObjectsFailBeforeTheQuestion(t *testing.T) {
 		"image rollout nope --skip-soak", "instance adopt local.here r --fleet fleet.nope --remove",
 		"pin " + unknown, "drain " + unknown, "quarantine " + unknown, "drain " + unknown + " --force", "instance replace " + unknown, "instance resolve " + unknown + " --gone",
 	} {
-		code, out := d.run(t.Context(), strings.NewReader("yes\n"), true, append(strings.Fields(command), "--dir", d.files)...)
+		code, out := d.run(
+			t.Context(),
+			strings.NewReader("yes\n"),
+			true,
+			append(strings.Fields(command), "--dir", d.files)...)
 		if code != exitError || strings.Contains(out.String(), "Type \"yes\"") || !missing.MatchString(out.String()) {
 			t.Errorf("%s exits with %d:\n%s", command, code, out)
 		}
@@ -40,7 +44,11 @@ func TestRefusalsComeBeforeTheQuestion(t *testing.T) {
 		"quarantine sha256:short":                           "sha256:short",
 		"instance adopt local.nope r --remove --fleet nope": `fleet "fleet.nope" not found`,
 	} {
-		code, out := d.run(t.Context(), strings.NewReader("yes\n"), true, append(strings.Fields(command), "--dir", d.files)...)
+		code, out := d.run(
+			t.Context(),
+			strings.NewReader("yes\n"),
+			true,
+			append(strings.Fields(command), "--dir", d.files)...)
 		if code != exitError || strings.Contains(out.String(), "Type \"yes\"") || !strings.Contains(out.String(), want) {
 			t.Errorf("%s exits with %d:\n%s\nwant %s", command, code, out, want)
 		}

@@ -40,7 +40,12 @@ func (a *app) planCommand() *cobra.Command {
 				a.renderPlan(plan)
 			}
 			if flags.out != "" {
-				fmt.Fprintf(a.err, "Plan saved to %s. Apply it with:\n  forgeyard-fleet apply %s\n", flags.out, text.ShellQuote(flags.out))
+				fmt.Fprintf(
+					a.err,
+					"Plan saved to %s. Apply it with:\n  forgeyard-fleet apply %s\n",
+					flags.out,
+					text.ShellQuote(flags.out),
+				)
 			}
 			if err == nil && flags.detailed && plan.HasChanges() {
 				return exitStatus(exitChanges)
@@ -49,10 +54,12 @@ func (a *app) planCommand() *cobra.Command {
 		},
 	}
 	flags.variables.register(c.Flags())
-	c.Flags().BoolVar(&flags.detailed, "detailed-exitcode", false, "exit with 2 if apply would change the definition, or replace or remove instances")
+	c.Flags().
+		BoolVar(&flags.detailed, "detailed-exitcode", false, "exit with 2 if apply would change the definition, or replace or remove instances")
 	c.Flags().BoolVar(&flags.pruned, "prune", false, "plan to remove the fleets that the files don't mention")
 	c.Flags().BoolVar(&flags.asJSON, "json", false, "print the plan as JSON")
-	c.Flags().StringVar(&flags.out, "out", "", "save the plan to this file; it contains the fleet files, but no secrets and no sensitive values")
+	c.Flags().
+		StringVar(&flags.out, "out", "", "save the plan to this file; it contains the fleet files, but no secrets and no sensitive values")
 	return c
 }
 

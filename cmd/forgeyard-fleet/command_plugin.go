@@ -22,9 +22,19 @@ func (a *app) pluginCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.pluginInstallCommand(), a.pluginUpdateCommand(), a.pluginListCommand(), a.pluginShowCommand(), a.pluginVerifyCommand(),
-		a.pluginMirrorCommand(), a.pluginPublishCommand(), a.pluginKeygenCommand(),
-		a.pluginNewCommand(), a.pluginTestCommand(), a.pluginDocsCommand())
+	c.AddCommand(
+		a.pluginInstallCommand(),
+		a.pluginUpdateCommand(),
+		a.pluginListCommand(),
+		a.pluginShowCommand(),
+		a.pluginVerifyCommand(),
+		a.pluginMirrorCommand(),
+		a.pluginPublishCommand(),
+		a.pluginKeygenCommand(),
+		a.pluginNewCommand(),
+		a.pluginTestCommand(),
+		a.pluginDocsCommand(),
+	)
 	return c
 }
 
@@ -43,8 +53,10 @@ func (f *pluginFlags) fetch(c *cobra.Command) {
 
 func (f *pluginFlags) install(c *cobra.Command) {
 	f.fetch(c)
-	c.Flags().StringArrayVar(&f.trusted, "trust-key", nil, "signing key to trust without asking, as ed25519:…; can be repeated")
-	c.Flags().StringArrayVar(&f.platforms, "platform", nil, "also fetch the binary for this platform, for example linux_arm64; can be repeated")
+	c.Flags().
+		StringArrayVar(&f.trusted, "trust-key", nil, "signing key to trust without asking, as ed25519:…; can be repeated")
+	c.Flags().
+		StringArrayVar(&f.platforms, "platform", nil, "also fetch the binary for this platform, for example linux_arm64; can be repeated")
 	c.Flags().BoolVar(&f.noProgress, "no-progress", false, "don't show download progress")
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
 }
@@ -97,7 +109,13 @@ func (a *app) origin(layout string) (pluginstore.Origin, error) {
 
 // agree asks about a key that signed a plugin and that no lock names yet.
 func (a *app) agree(ctx context.Context, s pluginstore.NewSigner) error {
-	a.printf("%s %s from %s is signed with a key that isn't in the lock file yet:\n\n  %s\n\nCompare it with the key that the author published (for plugins of make build: bin/plugins.key.pub). The lock file\nwill contain the key, and every later version must be signed with it.\n", s.Plugin, s.Version, s.Source, s.Key)
+	a.printf(
+		"%s %s from %s is signed with a key that isn't in the lock file yet:\n\n  %s\n\nCompare it with the key that the author published (for plugins of make build: bin/plugins.key.pub). The lock file\nwill contain the key, and every later version must be signed with it.\n",
+		s.Plugin,
+		s.Version,
+		s.Source,
+		s.Key,
+	)
 	yes, err := a.confirm(ctx, "Trust this key for "+s.Plugin+"?")
 	if err == nil && !yes {
 		a.printf("Nothing was installed.\n")
@@ -124,15 +142,21 @@ func (a *app) pluginInstallCommand() *cobra.Command {
 				}
 				return a.installBuilds(c, f, names, dev)
 			}
-			return a.installPlugins(c, f, names, func(w workspace.Workspace, o workspace.PluginOptions) ([]pluginstore.Installed, error) {
-				o.Locked = locked
-				return w.InstallPlugins(c.Context(), o)
-			})
+			return a.installPlugins(
+				c,
+				f,
+				names,
+				func(w workspace.Workspace, o workspace.PluginOptions) ([]pluginstore.Installed, error) {
+					o.Locked = locked
+					return w.InstallPlugins(c.Context(), o)
+				},
+			)
 		},
 	}
 	f.install(c)
 	c.Flags().BoolVar(&locked, "locked", false, "fail instead of changing the lock file")
-	c.Flags().StringVar(&dev, "dev", "", "directory with your own builds, named forgeyard-plugin-NAME: unsigned, and locked for this machine only")
+	c.Flags().
+		StringVar(&dev, "dev", "", "directory with your own builds, named forgeyard-plugin-NAME: unsigned, and locked for this machine only")
 	return c
 }
 
@@ -144,16 +168,26 @@ func (a *app) pluginUpdateCommand() *cobra.Command {
 		Long: "Install and lock the newest version that required_plugins allows, of all plugins or the named ones. It must be\n" +
 			"signed with the key in the lock file; --trust-key replaces that key.",
 		RunE: func(c *cobra.Command, names []string) error {
-			return a.installPlugins(c, f, names, func(w workspace.Workspace, o workspace.PluginOptions) ([]pluginstore.Installed, error) {
-				return w.UpdatePlugins(c.Context(), o)
-			})
+			return a.installPlugins(
+				c,
+				f,
+				names,
+				func(w workspace.Workspace, o workspace.PluginOptions) ([]pluginstore.Installed, error) {
+					return w.UpdatePlugins(c.Context(), o)
+				},
+			)
 		},
 	}
 	f.install(c)
 	return c
 }
 
-func (a *app) installPlugins(c *cobra.Command, f pluginFlags, names []string, do func(workspace.Workspace, workspace.PluginOptions) ([]pluginstore.Installed, error)) error {
+func (a *app) installPlugins(
+	c *cobra.Command,
+	f pluginFlags,
+	names []string,
+	do func(workspace.Workspace, workspace.PluginOptions) ([]pluginstore.Installed, error),
+) error {
 	w, err := a.workspace(nil)
 	if err != nil {
 		return err
@@ -180,11 +214,21 @@ func (a *app) installBuilds(c *cobra.Command, f pluginFlags, names []string, dir
 	if err != nil {
 		return err
 	}
-	installed, err := w.InstallBuilds(c.Context(), workspace.PluginOptions{Names: names}, dir, options.Place.Run, options.Log)
+	installed, err := w.InstallBuilds(
+		c.Context(),
+		workspace.PluginOptions{Names: names},
+		dir,
+		options.Place.Run,
+		options.Log,
+	)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "Warning: own builds are unsigned and can't be installed on other machines: %s\n", nameList(installed))
+	fmt.Fprintf(
+		a.err,
+		"Warning: own builds are unsigned and can't be installed on other machines: %s\n",
+		nameList(installed),
+	)
 	return a.renderInstalled(installed, f.asJSON)
 }
 
@@ -228,7 +272,11 @@ func (a *app) renderInstalled(installed []pluginstore.Installed, asJSON bool) er
 		a.printf("%s %s   %s   %s\n", p.Name, version, signedBy(p.LockedPlugin), state)
 	}
 	if len(installed) > 0 {
-		a.printf("\nLocked in %s. Commit this file, then run:\n  forgeyard-fleet plan%s\n", text.ShellQuote(filepath.Join(a.flags.dir, pluginstore.LockFileName)), a.dirArgument())
+		a.printf(
+			"\nLocked in %s. Commit this file, then run:\n  forgeyard-fleet plan%s\n",
+			text.ShellQuote(filepath.Join(a.flags.dir, pluginstore.LockFileName)),
+			a.dirArgument(),
+		)
 	}
 	return nil
 }
@@ -291,13 +339,17 @@ func (a *app) pluginMirrorCommand() *cobra.Command {
 				a.printf("%s %s   %s\n", p.Name, p.Version, p.Index)
 			}
 			if to.Layout != "" {
-				a.printf("\nInstall from it with:\n  forgeyard-fleet plugin install --from %s\n", text.ShellQuote(filepath.Clean(to.Layout)))
+				a.printf(
+					"\nInstall from it with:\n  forgeyard-fleet plugin install --from %s\n",
+					text.ShellQuote(filepath.Clean(to.Layout)),
+				)
 			}
 			return nil
 		},
 	}
 	f.fetch(c)
-	c.Flags().StringArrayVar(&f.platforms, "platform", nil, "copy only the binaries for this platform; can be repeated (default: all)")
+	c.Flags().
+		StringArrayVar(&f.platforms, "platform", nil, "copy only the binaries for this platform; can be repeated (default: all)")
 	return c
 }
 

@@ -95,7 +95,14 @@ func (a *app) testPlugin(ctx context.Context, binary, file string, create, asJSO
 	if asJSON {
 		err = a.printJSON(report)
 	} else {
-		a.printf("\nPlugin %s %s: %d passed, %d failed, %d skipped.\n", report.Plugin, report.Version, report.Passed, report.Failed, report.Skipped)
+		a.printf(
+			"\nPlugin %s %s: %d passed, %d failed, %d skipped.\n",
+			report.Plugin,
+			report.Version,
+			report.Passed,
+			report.Failed,
+			report.Skipped,
+		)
 		if !create {
 			a.printf("Rules that create instances were skipped; pass --allow-create to check them.\n")
 		}
@@ -107,7 +114,12 @@ func (a *app) testPlugin(ctx context.Context, binary, file string, create, asJSO
 }
 
 // testOptions reads the file of the test, with the secrets that it refers to.
-func (a *app) testOptions(ctx context.Context, bench *pluginBench, info pluginhost.Info, file string) (conformance.Options, error) {
+func (a *app) testOptions(
+	ctx context.Context,
+	bench *pluginBench,
+	info pluginhost.Info,
+	file string,
+) (conformance.Options, error) {
 	content, err := os.ReadFile(file)
 	if err != nil {
 		return conformance.Options{}, fmt.Errorf("read the test configuration: %w", err)

@@ -59,7 +59,15 @@ func pluginBinary(t *testing.T, folder string) string {
 
 // commandLine is the program with the environment of the test.
 func commandLine(out, stderr *strings.Builder) *app {
-	return &app{in: strings.NewReader(""), out: out, err: stderr, lookupEnv: os.LookupEnv, environ: os.Environ, now: time.Now, version: "0.0.0"}
+	return &app{
+		in:        strings.NewReader(""),
+		out:       out,
+		err:       stderr,
+		lookupEnv: os.LookupEnv,
+		environ:   os.Environ,
+		now:       time.Now,
+		version:   "0.0.0",
+	}
 }
 
 // testFile writes the file of a plugin's test.
@@ -77,7 +85,10 @@ func checkPlugin(t *testing.T, folder, text string, more ...string) (report plug
 	t.Helper()
 	var out, stderr strings.Builder
 	a := commandLine(&out, &stderr)
-	code = a.run(t.Context(), append([]string{"plugin", "test", pluginBinary(t, folder), "--config", testFile(t, text), "--json"}, more...))
+	code = a.run(
+		t.Context(),
+		append([]string{"plugin", "test", pluginBinary(t, folder), "--config", testFile(t, text), "--json"}, more...),
+	)
 	if err := json.Unmarshal([]byte(out.String()), &report); err != nil {
 		t.Fatalf("%v\n%s%s", err, out.String(), stderr.String())
 	}
@@ -163,7 +174,11 @@ func TestEveryRuleThatTakesAProcessIsBrokenByAPlugin(t *testing.T) {
 	for rule, fault := range processFaults {
 		t.Run(rule, func(t *testing.T) {
 			t.Parallel()
-			report, code := checkPlugin(t, "plugin-sdk/conformance/internal/faultyplugin", fmt.Sprintf("provider \"faulty\" \"test\" {\n  fault = %q\n}\n", fault))
+			report, code := checkPlugin(
+				t,
+				"plugin-sdk/conformance/internal/faultyplugin",
+				fmt.Sprintf("provider \"faulty\" \"test\" {\n  fault = %q\n}\n", fault),
+			)
 			if code != exitError {
 				t.Errorf("exit code %d", code)
 			}
@@ -181,7 +196,10 @@ func TestPluginTestNamesTheRulesThatItSkipped(t *testing.T) {
 	a := commandLine(&out, &stderr)
 	root := t.TempDir()
 	file := testFile(t, fmt.Sprintf("provider \"process\" \"test\" {\n  root = %q\n  runner = \"/bin/true\"\n}\n", root))
-	if code := a.run(t.Context(), []string{"plugin", "test", pluginBinary(t, "examples/plugin-process"), "--config", file}); code != exitDone {
+	if code := a.run(
+		t.Context(),
+		[]string{"plugin", "test", pluginBinary(t, "examples/plugin-process"), "--config", file},
+	); code != exitDone {
 		t.Errorf("exit code %d\n%s", code, stderr.String())
 	}
 	for _, want := range []string{"PASS  validate-offline", "SKIP  creates", "it creates instances, which was not allowed", "Plugin process 0.1.0: ", " 0 failed", "Rules that create instances were skipped; pass --allow-create to check them."} {
@@ -204,7 +222,16 @@ func TestPluginTestReportsMistakesWithTheirLine(t *testing.T) {
 	} {
 		var out, stderr strings.Builder
 		a := commandLine(&out, &stderr)
-		code := a.run(t.Context(), []string{"plugin", "test", pluginBinary(t, "plugin-sdk/conformance/internal/faultyplugin"), "--config", testFile(t, text)})
+		code := a.run(
+			t.Context(),
+			[]string{
+				"plugin",
+				"test",
+				pluginBinary(t, "plugin-sdk/conformance/internal/faultyplugin"),
+				"--config",
+				testFile(t, text),
+			},
+		)
 		if code != exitError || !strings.Contains(stderr.String(), want) || !strings.Contains(stderr.String(), "test.hcl:") {
 			t.Errorf("exit code %d; %q is missing in\n%s", code, want, stderr.String())
 		}

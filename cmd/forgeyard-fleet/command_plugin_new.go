@@ -44,8 +44,11 @@ func (a *app) pluginNewCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.printf("Wrote %s: a plugin that builds and passes its tests. Add a LICENSE.\n\nNext steps:\n  cd %[1]s\n  go test ./...\n  go build -o bin/%[1]s .\n"+
-				"  forgeyard-fleet plugin test bin/%[1]s --config testdata/plugin.hcl --allow-create\n", folder)
+			a.printf(
+				"Wrote %s: a plugin that builds and passes its tests. Add a LICENSE.\n\nNext steps:\n  cd %[1]s\n  go test ./...\n  go build -o bin/%[1]s .\n"+
+					"  forgeyard-fleet plugin test bin/%[1]s --config testdata/plugin.hcl --allow-create\n",
+				folder,
+			)
 			return nil
 		},
 	}
@@ -58,7 +61,10 @@ func newPlugin(name, sdk string) (folder string, err error) {
 	folder = "forgeyard-plugin-" + name
 	switch {
 	case !newPluginName.MatchString(name):
-		return "", fmt.Errorf("invalid plugin name %q: use lower-case letters, digits and dashes, starting with a letter", name)
+		return "", fmt.Errorf(
+			"invalid plugin name %q: use lower-case letters, digits and dashes, starting with a letter",
+			name,
+		)
 	case sdk == "":
 		return "", errors.New("--sdk DIR is required: clone forgeyard-fleet and give its directory plugin-sdk")
 	}
@@ -96,7 +102,10 @@ func newPlugin(name, sdk string) (folder string, err error) {
 	}
 	for to, content := range files {
 		path := filepath.Join(draft, filepath.FromSlash(to))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o644)); err != nil {
+		if err := errors.Join(
+			os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(content), 0o644),
+		); err != nil {
 			return "", fmt.Errorf("write %s: %w", to, err)
 		}
 	}
@@ -111,7 +120,10 @@ func newPlugin(name, sdk string) (folder string, err error) {
 func moduleFiles(module, sdk string) (mod, sum string, err error) {
 	content, err := os.ReadFile(filepath.Join(sdk, "go.mod"))
 	if err != nil {
-		return "", "", fmt.Errorf("read the SDK: %w; --sdk must be the directory plugin-sdk in a checkout of forgeyard-fleet", err)
+		return "", "", fmt.Errorf(
+			"read the SDK: %w; --sdk must be the directory plugin-sdk in a checkout of forgeyard-fleet",
+			err,
+		)
 	}
 	sums, err := os.ReadFile(filepath.Join(sdk, "go.sum"))
 	if err != nil {
@@ -131,8 +143,18 @@ func moduleFiles(module, sdk string) (mod, sum string, err error) {
 		}
 	}
 	if !isSDK {
-		return "", "", fmt.Errorf("%s isn't the SDK; --sdk must be the directory plugin-sdk in a checkout of forgeyard-fleet", sdk)
+		return "", "", fmt.Errorf(
+			"%s isn't the SDK; --sdk must be the directory plugin-sdk in a checkout of forgeyard-fleet",
+			sdk,
+		)
 	}
-	mod = fmt.Sprintf("module %s\n\ngo %s\n\nrequire %s v0.0.0\n\nrequire (\n%s)\n\n// Until the SDK has a release.\nreplace %[3]s => %[5]s\n", module, version, sdkModule, needs, sdk)
+	mod = fmt.Sprintf(
+		"module %s\n\ngo %s\n\nrequire %s v0.0.0\n\nrequire (\n%s)\n\n// Until the SDK has a release.\nreplace %[3]s => %[5]s\n",
+		module,
+		version,
+		sdkModule,
+		needs,
+		sdk,
+	)
 	return mod, string(sums), nil
 }

@@ -31,7 +31,9 @@ func (a *app) pluginPublishCommand() *cobra.Command {
 			release.Source, release.Version = splitReference(args[0])
 			switch {
 			case key == "" && !unsigned:
-				return errors.New("--key is required: give a signing key (plugin keygen creates one), or pass --unsigned; users of an unsigned plugin need allow_unsigned = true")
+				return errors.New(
+					"--key is required: give a signing key (plugin keygen creates one), or pass --unsigned; users of an unsigned plugin need allow_unsigned = true",
+				)
 			case key != "" && unsigned:
 				return errors.New("--key and --unsigned can't be combined")
 			case key != "":
@@ -58,13 +60,18 @@ func (a *app) pluginPublishCommand() *cobra.Command {
 	c.Flags().StringVar(&key, "key", "", "signing key: a file, env:NAME or file:/PATH")
 	c.Flags().BoolVar(&unsigned, "unsigned", false, "publish without a signature")
 	c.Flags().StringVar(&to, "to", "", "OCI layout to write to instead of the registry")
-	c.Flags().StringVar(&description, "description", "", "file with the output of the plugin's --describe, if no build runs on this machine")
+	c.Flags().
+		StringVar(&description, "description", "", "file with the output of the plugin's --describe, if no build runs on this machine")
 	c.Flags().BoolVar(&replace, "replace", false, "replace a release that has the same tag")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 
-func (a *app) publish(ctx context.Context, release workspace.PluginRelease, layout string) (pluginstore.Published, error) {
+func (a *app) publish(
+	ctx context.Context,
+	release workspace.PluginRelease,
+	layout string,
+) (pluginstore.Published, error) {
 	log, err := a.log()
 	if err != nil {
 		return pluginstore.Published{}, err

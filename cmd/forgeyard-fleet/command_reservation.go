@@ -61,7 +61,14 @@ func (a *app) reservationCreateCommand() *cobra.Command {
 	numberFlag(f, &r.Quantity, "quantity", 1, orders.MostInstances, "number of instances")
 	f.StringVar(&start, "start", "", "when the instances must be ready")
 	f.StringVar(&end, "end", "", "when the reservation ends")
-	spanFlag(f, &r.LeadTime, "lead-time", 0, orders.LongestOverride, "how long before the start the instances are started, for example 15m")
+	spanFlag(
+		f,
+		&r.LeadTime,
+		"lead-time",
+		0,
+		orders.LongestOverride,
+		"how long before the start the instances are started, for example 15m",
+	)
 	f.StringVar(&r.Fleet, "fleet", "", "fleet that provides the instances (default: any fleet of the class)")
 	f.StringVar(&r.Scope.Tenant, "tenant", "", "tenant the reservation is for")
 	f.StringVar(&r.Scope.Project, "project", "", "project the reservation is for")
@@ -99,7 +106,11 @@ func (a *app) reserved(made planner.ReservationPlan, asJSON bool) error {
 func timeWithZone(flag, text string) (time.Time, error) {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return at, fmt.Errorf("--%s %q: invalid time; give date, time and zone, for example 2027-01-10T08:00:00Z or 2027-01-10T09:00:00+01:00", flag, text)
+		return at, fmt.Errorf(
+			"--%s %q: invalid time; give date, time and zone, for example 2027-01-10T08:00:00Z or 2027-01-10T09:00:00+01:00",
+			flag,
+			text,
+		)
 	}
 	return at, nil
 }
@@ -133,22 +144,36 @@ func (a *app) renderReservations(found []planner.ReservationPlan) {
 		a.printf("No reservations.\n")
 		return
 	}
-	a.table([]string{"RESERVATION", "CLASS", "QUANTITY", "START", "END", "STATE", "FOR", "IN", "BY"}, len(found), func(n int) []any {
-		r := found[n]
-		var in []string
-		for _, share := range r.Shares {
-			in = append(in, fmt.Sprintf("%s %d", share.Fleet, share.Quantity))
-		}
-		whom := orDash(r.Scope.Tenant + r.Scope.Project)
-		if r.Dedicated {
-			whom += ", dedicated"
-		}
-		by := r.Made.By
-		if r.ID == "" {
-			by = "fleet file"
-		}
-		return []any{r.Address(), r.Class.Name, r.Quantity, moment(r.Start), moment(r.End), r.State, whom, orDash(strings.Join(in, ", ")), by}
-	})
+	a.table(
+		[]string{"RESERVATION", "CLASS", "QUANTITY", "START", "END", "STATE", "FOR", "IN", "BY"},
+		len(found),
+		func(n int) []any {
+			r := found[n]
+			var in []string
+			for _, share := range r.Shares {
+				in = append(in, fmt.Sprintf("%s %d", share.Fleet, share.Quantity))
+			}
+			whom := orDash(r.Scope.Tenant + r.Scope.Project)
+			if r.Dedicated {
+				whom += ", dedicated"
+			}
+			by := r.Made.By
+			if r.ID == "" {
+				by = "fleet file"
+			}
+			return []any{
+				r.Address(),
+				r.Class.Name,
+				r.Quantity,
+				moment(r.Start),
+				moment(r.End),
+				r.State,
+				whom,
+				orDash(strings.Join(in, ", ")),
+				by,
+			}
+		},
+	)
 	a.renderUnkept(found)
 }
 

@@ -116,7 +116,12 @@ func (a *app) reviewosTokenCreateCommand() *cobra.Command {
 					return err
 				}
 				a.printf("%s\n", token.Token)
-				fmt.Fprintf(a.err, "Token %d created; it is shown only now. Delete it with:\n  forgeyard-fleet reviewos token delete %d\n", token.ID, token.ID)
+				fmt.Fprintf(
+					a.err,
+					"Token %d created; it is shown only now. Delete it with:\n  forgeyard-fleet reviewos token delete %d\n",
+					token.ID,
+					token.ID,
+				)
 				return nil
 			})
 		},
@@ -156,15 +161,22 @@ type reviewosInstance struct{ url, tokenFile string }
 
 func (i *reviewosInstance) flags(c *cobra.Command) {
 	c.Flags().StringVar(&i.url, "url", "", "URL of the instance (default: REVIEWOS_URL)")
-	c.Flags().StringVar(&i.tokenFile, "token-file", "", "file with the token of a pool maintainer (default: the token in REVIEWOS_TOKEN)")
+	c.Flags().
+		StringVar(&i.tokenFile, "token-file", "", "file with the token of a pool maintainer (default: the token in REVIEWOS_TOKEN)")
 }
 
 // withReviewOS calls with a client of the instance.
-func (a *app) withReviewOS(c *cobra.Command, at reviewosInstance, call func(context.Context, *reviewos.Client) error) error {
+func (a *app) withReviewOS(
+	c *cobra.Command,
+	at reviewosInstance,
+	call func(context.Context, *reviewos.Client) error,
+) error {
 	base := cmp.Or(at.url, a.variable("REVIEWOS_URL"))
 	parsed, err := url.Parse(base)
 	if err != nil || base == "" || parsed.Hostname() == "" || parsed.User != nil || parsed.RawQuery != "" {
-		return fmt.Errorf("the URL of the ReviewOS instance is missing or invalid: give --url, for example --url https://reviewos.example, or set REVIEWOS_URL")
+		return fmt.Errorf(
+			"the URL of the ReviewOS instance is missing or invalid: give --url, for example --url https://reviewos.example, or set REVIEWOS_URL",
+		)
 	}
 	here := parsed.Hostname() == "localhost" || net.ParseIP(parsed.Hostname()).IsLoopback()
 	if parsed.Scheme != "https" && !(parsed.Scheme == "http" && here) {
@@ -175,7 +187,9 @@ func (a *app) withReviewOS(c *cobra.Command, at reviewosInstance, call func(cont
 			if secret := strings.TrimSpace(a.variable("REVIEWOS_TOKEN")); secret != "" {
 				return secret, nil
 			}
-			return "", fmt.Errorf("the token is missing: give --token-file, or set REVIEWOS_TOKEN to the token of a pool maintainer")
+			return "", fmt.Errorf(
+				"the token is missing: give --token-file, or set REVIEWOS_TOKEN to the token of a pool maintainer",
+			)
 		}
 		content, err := os.ReadFile(at.tokenFile)
 		if err != nil {

@@ -51,18 +51,29 @@ func (w *reviewosWorld) run(file string, args ...string) (code int, out, err str
 		args = append(args, path)
 	}
 	var stdout, stderr bytes.Buffer
-	a := &app{in: strings.NewReader(""), out: &stdout, err: &stderr, now: time.Now, environ: func() []string { return nil },
+	a := &app{
+		in:      strings.NewReader(""),
+		out:     &stdout,
+		err:     &stderr,
+		now:     time.Now,
+		environ: func() []string { return nil },
 		lookupEnv: func(name string) (string, bool) {
 			value, found := map[string]string{"REVIEWOS_URL": w.server.URL, "REVIEWOS_TOKEN": standin.MaintainerToken}[name]
 			return value, found
-		}}
+		},
+	}
 	code = a.run(w.t.Context(), append([]string{"reviewos"}, args...))
 	return code, stdout.String(), stderr.String()
 }
 
 func TestReviewOSApplyIsIdempotent(t *testing.T) {
 	w := newReviewOSWorld(t)
-	if code, out, err := w.run(pageFile, "apply", "--plan"); code != 0 || !strings.Contains(out, `pause the queue "macos-arm64": waiting for the new mac mini`) || len(w.server.Calls()) > 0 {
+	if code, out, err := w.run(
+		pageFile,
+		"apply",
+		"--plan",
+	); code != 0 || !strings.Contains(out, `pause the queue "macos-arm64": waiting for the new mac mini`) ||
+		len(w.server.Calls()) > 0 {
 		t.Fatalf("%d, calls %q\n%s%s", code, w.server.Calls(), out, err)
 	}
 	if code, out, err := w.run(pageFile, "apply"); code != 0 || !strings.Contains(out, "changes made.") {
@@ -70,14 +81,17 @@ func TestReviewOSApplyIsIdempotent(t *testing.T) {
 	}
 	pool := w.server.Shape().Pools[0]
 	paused := slices.IndexFunc(pool.Queues, func(q reviewos.ShapeQueue) bool { return q.Name == "macos-arm64" })
-	if !pool.RequireSignedSteps || pool.Description != "machines with the release credentials" || !slices.Equal(pool.Repositories, []string{"acme/api", "acme/web"}) ||
-		pool.Queues[paused].State != reviewos.QueuePaused || pool.Queues[paused].Reason != "waiting for the new mac mini" ||
+	if !pool.RequireSignedSteps || pool.Description != "machines with the release credentials" ||
+		!slices.Equal(pool.Repositories, []string{"acme/api", "acme/web"}) ||
+		pool.Queues[paused].State != reviewos.QueuePaused ||
+		pool.Queues[paused].Reason != "waiting for the new mac mini" ||
 		!slices.ContainsFunc(pool.Queues, func(q reviewos.ShapeQueue) bool { return q.Name == "linux-x64" }) {
 		t.Errorf("the pool is %+v", pool)
 	}
 	calls := len(w.server.Calls())
 	code, out, _ := w.run(pageFile, "apply")
-	if code != 0 || !strings.Contains(out, "No changes: the instance matches the file.") || len(w.server.Calls()) != calls {
+	if code != 0 || !strings.Contains(out, "No changes: the instance matches the file.") ||
+		len(w.server.Calls()) != calls {
 		t.Errorf("%d, %d calls more\n%s", code, len(w.server.Calls())-calls, out)
 	}
 }
@@ -99,7 +113,8 @@ func TestReviewOSApplyLeavesDriftAlone(t *testing.T) {
 			t.Errorf("no %s in\n%s", text, out)
 		}
 	}
-	if after := w.server.Shape(); len(after.Pools) != len(before.Pools) || len(after.Pools[0].Queues) != 2 || len(w.server.Calls()) > 0 {
+	if after := w.server.Shape(); len(after.Pools) != len(before.Pools) || len(after.Pools[0].Queues) != 2 ||
+		len(w.server.Calls()) > 0 {
 		t.Errorf("the calls were %q", w.server.Calls())
 	}
 }
@@ -122,7 +137,9 @@ func TestReviewOSApplyFinishesAPartialPool(t *testing.T) {
 		t.Fatalf("%d\n%s%s", code, out, err)
 	}
 	pool := w.server.Shape().Pools[1]
-	if pool.Name != "Release" || len(pool.Queues) != 2 || pool.Queues[1].State != reviewos.QueuePaused || len(pool.Repositories) != 2 || !pool.RequireSignedSteps {
+	if pool.Name != "Release" || len(pool.Queues) != 2 || pool.Queues[1].State != reviewos.QueuePaused ||
+		len(pool.Repositories) != 2 ||
+		!pool.RequireSignedSteps {
 		t.Errorf("%+v", pool)
 	}
 }
@@ -173,7 +190,13 @@ func TestReviewOSTokenIsShownOnceAndDeleted(t *testing.T) {
 
 func TestReviewOSTokenNeedsHTTPS(t *testing.T) {
 	w := newReviewOSWorld(t)
-	if code, _, err := w.run(pageFile, "apply", "--url", "http://reviewos.example"); code != 1 || !strings.Contains(err, "must use https") {
+	if code, _, err := w.run(
+		pageFile,
+		"apply",
+		"--url",
+		"http://reviewos.example",
+	); code != 1 ||
+		!strings.Contains(err, "must use https") {
 		t.Errorf("%d\n%s", code, err)
 	}
 }

@@ -41,8 +41,10 @@ func (a *app) serveCommand() *cobra.Command {
 			return a.serve(c.Context(), options, flags)
 		},
 	}
-	c.Flags().StringVar(&flags.installation, "installation", "", "name of the installation, if this folder has no fleet files")
-	c.Flags().StringVar(&flags.apiListen, "api-listen", "", "HOST:PORT for the HTTP API over TLS (default: only the socket on this machine)")
+	c.Flags().
+		StringVar(&flags.installation, "installation", "", "name of the installation, if this folder has no fleet files")
+	c.Flags().
+		StringVar(&flags.apiListen, "api-listen", "", "HOST:PORT for the HTTP API over TLS (default: only the socket on this machine)")
 	return c
 }
 
@@ -85,7 +87,13 @@ func (a *app) serve(ctx context.Context, o workspace.Options, flags serveFlags) 
 	if err != nil {
 		return errors.Join(err, m.Stop(a.hurry))
 	}
-	a.printf("Serving installation %s from %s: agents at %s, this machine's users at %s\n", o.Installation, o.Place.State, agents.Addr(), o.Place.Socket())
+	a.printf(
+		"Serving installation %s from %s: agents at %s, this machine's users at %s\n",
+		o.Installation,
+		o.Place.State,
+		agents.Addr(),
+		o.Place.Socket(),
+	)
 	select {
 	case <-ctx.Done():
 		o.Log.Info("stopping: no new calls; waiting for the last answers")
@@ -97,7 +105,12 @@ func (a *app) serve(ctx context.Context, o workspace.Options, flags serveFlags) 
 }
 
 // serveAPI answers the API until the returned function ends it.
-func (a *app) serveAPI(ctx context.Context, m *daemon.Daemon, o workspace.Options, flags serveFlags) (stop func() error, err error) {
+func (a *app) serveAPI(
+	ctx context.Context,
+	m *daemon.Daemon,
+	o workspace.Options,
+	flags serveFlags,
+) (stop func() error, err error) {
 	handler := api.NewHandler(api.Config{
 		Service: m, Authenticate: m.Authenticate, Owner: os.Getuid(), Version: a.version, Log: o.Log, Now: a.now,
 	})
@@ -109,7 +122,10 @@ func (a *app) serveAPI(ctx context.Context, m *daemon.Daemon, o workspace.Option
 	if flags.apiListen != "" {
 		plain, err := new(net.ListenConfig).Listen(ctx, "tcp", flags.apiListen)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("listen for the API on %s: %w; give another --api-listen", flags.apiListen, err), socket.Close())
+			return nil, errors.Join(
+				fmt.Errorf("listen for the API on %s: %w; give another --api-listen", flags.apiListen, err),
+				socket.Close(),
+			)
 		}
 		listeners = append(listeners, tls.NewListener(plain, api.TLSConfig(m.ServerCertificate)))
 		a.printf("API at https://%s, authority %s\n", plain.Addr(), m.Fingerprint())

@@ -56,11 +56,21 @@ func (a *app) simulateCommand() *cobra.Command {
 	flags := c.Flags()
 	flags.StringVar(&f.trace, "trace", "", "CSV `FILE` with the jobs (required)")
 	flags.StringVar(&f.compare, "compare", "", "replay the same jobs against the fleet files in `DIR` and compare")
-	flags.StringVar(&f.from, "from", "", "replay the jobs that arrive from this `TIME` on, for example 2026-10-05T00:00:00Z (default: the first)")
+	flags.StringVar(
+		&f.from,
+		"from",
+		"",
+		"replay the jobs that arrive from this `TIME` on, for example 2026-10-05T00:00:00Z (default: the first)",
+	)
 	flags.StringVar(&f.until, "until", "", "replay the jobs that arrive before this `TIME` (default: the last)")
 	flags.DurationVar(&f.boot, "boot", replay.DefaultBoot, "time from the launch of an instance to its first job")
 	flags.DurationVar(&f.step, "step", replay.DefaultStep, "shortest time between two runs of the planner")
-	flags.DurationVar(&f.relaunch, "relaunch", replay.DefaultRelaunch, "a launch counts as a relaunch within this time after an instance was removed")
+	flags.DurationVar(
+		&f.relaunch,
+		"relaunch",
+		replay.DefaultRelaunch,
+		"a launch counts as a relaunch within this time after an instance was removed",
+	)
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON: all results with their time series")
 	f.variables.register(flags)
 	return c
@@ -86,7 +96,10 @@ func (a *app) simulate(ctx context.Context, dir string, f simulateFlags) (*repla
 	settings.Allowed = definition.Policy
 	schedulers := replay.Schedulers(definition)
 	if len(schedulers) == 0 {
-		return nil, fmt.Errorf("no fleet in %s has a scheduler, so no job would reach it; set scheduler in a fleet block", dir)
+		return nil, fmt.Errorf(
+			"no fleet in %s has a scheduler, so no job would reach it; set scheduler in a fleet block",
+			dir,
+		)
 	}
 	trace, err := readTrace(ctx, f.trace, schedulers)
 	if err != nil {
@@ -121,7 +134,11 @@ func (f simulateFlags) settings() (replay.Settings, error) {
 		}
 		at, err := time.Parse(time.RFC3339, one.text)
 		if err != nil {
-			return s, fmt.Errorf("--%s %q: invalid time; give date, time and zone, for example 2026-10-05T00:00:00Z", one.flag, one.text)
+			return s, fmt.Errorf(
+				"--%s %q: invalid time; give date, time and zone, for example 2026-10-05T00:00:00Z",
+				one.flag,
+				one.text,
+			)
 		}
 		*one.into = at
 	}

@@ -50,7 +50,11 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 				return errors.New("give the NAME of an API token, or --join HOST; --foreground is valid only with --join")
 			}
 			if len(permissions) == 0 {
-				return fmt.Errorf("--permission is required for token %q; valid values, repeated or separated by commas: %s", args[0], strings.Join(names, ", "))
+				return fmt.Errorf(
+					"--permission is required for token %q; valid values, repeated or separated by commas: %s",
+					args[0],
+					strings.Join(names, ", "),
+				)
 			}
 			wanted.Name = args[0]
 			for _, p := range permissions {
@@ -74,8 +78,10 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 	}
 	host.register(c.Flags())
 	sentAs(c, "join", "host")
-	c.Flags().StringSliceVar(&permissions, "permission", nil, "permissions, repeated or separated by commas; required without --join: "+strings.Join(names, ", "))
-	c.Flags().StringSliceVar(&fleets, "fleet", nil, "limit the token to this fleet, as fleet.NAME; can be repeated. With --join: the fleet that the machine joins")
+	c.Flags().
+		StringSliceVar(&permissions, "permission", nil, "permissions, repeated or separated by commas; required without --join: "+strings.Join(names, ", "))
+	c.Flags().
+		StringSliceVar(&fleets, "fleet", nil, "limit the token to this fleet, as fleet.NAME; can be repeated. With --join: the fleet that the machine joins")
 	wanted.For = 30 * 24 * time.Hour
 	spanFlag(c.Flags(), &wanted.For, "for", 0, access.LongestToken, "how long the token is valid; 0: until it is deleted")
 	_ = c.RegisterFlagCompletionFunc("permission", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))

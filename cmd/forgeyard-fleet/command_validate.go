@@ -30,7 +30,11 @@ func (a *app) validateCommand() *cobra.Command {
 			if err := a.report(found); err != nil {
 				return err
 			}
-			a.printf("The fleet files are valid: %s, %s.\n", plural(len(d.Fleets), "fleet"), plural(len(d.Providers), "provider"))
+			a.printf(
+				"The fleet files are valid: %s, %s.\n",
+				plural(len(d.Fleets), "fleet"),
+				plural(len(d.Providers), "provider"),
+			)
 			return nil
 		},
 	}
@@ -41,7 +45,12 @@ func (a *app) validateCommand() *cobra.Command {
 }
 
 // validate gives the definition and all that was found, be it right or wrong.
-func (a *app) validate(c *cobra.Command, args []string, variables variableFlags, plugins bool) (fleet.Definition, config.Diagnostics, error) {
+func (a *app) validate(
+	c *cobra.Command,
+	args []string,
+	variables variableFlags,
+	plugins bool,
+) (fleet.Definition, config.Diagnostics, error) {
 	w, err := a.workspace(args)
 	if found, mistakes := errors.AsType[config.Diagnostics](err); mistakes {
 		return fleet.Definition{}, found, nil
@@ -84,7 +93,11 @@ func (a *app) printValidation(found config.Diagnostics) error {
 }
 
 // validateWithPlugins lets the plugins check what is theirs.
-func (a *app) validateWithPlugins(c *cobra.Command, w workspace.Workspace, loaded *config.Loaded) (config.Diagnostics, error) {
+func (a *app) validateWithPlugins(
+	c *cobra.Command,
+	w workspace.Workspace,
+	loaded *config.Loaded,
+) (config.Diagnostics, error) {
 	options, err := a.options(w, c.CommandPath())
 	if err != nil {
 		return nil, err

@@ -72,9 +72,20 @@ func (a *app) reading(ctx context.Context, o workspace.Options, do func(installa
 // lock for itself answers no calls.
 func (a *app) running(ctx context.Context, o workspace.Options) (*connection, error) {
 	if a.flags.server != "" {
-		c, err := a.dial(ctx, api.Endpoint{URL: a.flags.server, CAFingerprint: a.env("FLEET_SERVER_CA"), Token: strings.TrimSpace(a.env("FLEET_TOKEN"))}, a.flags.server)
+		c, err := a.dial(
+			ctx,
+			api.Endpoint{
+				URL:           a.flags.server,
+				CAFingerprint: a.env("FLEET_SERVER_CA"),
+				Token:         strings.TrimSpace(a.env("FLEET_TOKEN")),
+			},
+			a.flags.server,
+		)
 		if _, unknown := errors.AsType[*tls.CertificateVerificationError](err); unknown && a.env("FLEET_SERVER_CA") == "" {
-			err = fmt.Errorf("%w; set FLEET_SERVER_CA to the fingerprint of its authority, which serve prints when it starts (sha256:…)", err)
+			err = fmt.Errorf(
+				"%w; set FLEET_SERVER_CA to the fingerprint of its authority, which serve prints when it starts (sha256:…)",
+				err,
+			)
 		}
 		return c, err
 	}
@@ -95,14 +106,24 @@ func (a *app) dial(ctx context.Context, e api.Endpoint, where string) (*connecti
 		return nil, err
 	}
 	version := client.About().Version
-	return &connection{Service: client, version: version, where: where + ", version " + version, close: func() error { client.Close(); return nil }}, nil
+	return &connection{
+		Service: client,
+		version: version,
+		where:   where + ", version " + version,
+		close:   func() error { client.Close(); return nil },
+	}, nil
 }
 
 // tellVersion says before a plan that its manager is of another version: what the
 // one of this command would do shows only once that one is the manager.
 func (a *app) tellVersion(r installation.Reader) {
 	if c, ok := r.(*connection); ok && c.version != "" && c.version != a.version {
-		fmt.Fprintf(a.err, "Note: the running manager has version %s, this command %s. The plan was made by the manager.\n", c.version, a.version)
+		fmt.Fprintf(
+			a.err,
+			"Note: the running manager has version %s, this command %s. The plan was made by the manager.\n",
+			c.version,
+			a.version,
+		)
 	}
 }
 

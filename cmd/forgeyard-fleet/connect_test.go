@@ -13,7 +13,14 @@ import (
 // Who runs the daemon has a state directory and maybe no files at all.
 func TestReadingNeedsNoFleetFilesWithAState(t *testing.T) {
 	d := newDesk(t)
-	if code, out := d.run(t.Context(), strings.NewReader(""), false, "apply", "--auto-approve", d.files); code != exitDone {
+	if code, out := d.run(
+		t.Context(),
+		strings.NewReader(""),
+		false,
+		"apply",
+		"--auto-approve",
+		d.files,
+	); code != exitDone {
 		t.Fatalf("apply exits with %d:\n%s", code, out)
 	}
 	t.Chdir(t.TempDir())
@@ -128,7 +135,18 @@ func TestPlanNotesAnotherManagerVersion(t *testing.T) {
 func TestUnknownAuthorityNamesTheVariableToSet(t *testing.T) {
 	d := newDesk(t)
 	url, authority := d.served()
-	code, out := d.run(t.Context(), strings.NewReader(""), false, "token", "create", "far", "--permission", "fleet.read", "--dir", d.files)
+	code, out := d.run(
+		t.Context(),
+		strings.NewReader(""),
+		false,
+		"token",
+		"create",
+		"far",
+		"--permission",
+		"fleet.read",
+		"--dir",
+		d.files,
+	)
 	if code != exitDone {
 		t.Fatalf("token create exits with %d:\n%s", code, out)
 	}

@@ -45,8 +45,14 @@ var exitCodes = []struct {
 }{
 	{exitDone, "Success, also if there was nothing to do."},
 	{exitError, "Error; the message is on standard error."},
-	{exitChanges, "Only `plan --detailed-exitcode`: apply would change the definition, or replace or remove instances. Starting instances to reach the desired number doesn't count as a change."},
-	{exitUnresolved, "`apply`: the definition is stored, but after `--wait` something is still in progress or unknown, or needs your action. The output says what. `reservation create`: a part isn't available."},
+	{
+		exitChanges,
+		"Only `plan --detailed-exitcode`: apply would change the definition, or replace or remove instances. Starting instances to reach the desired number doesn't count as a change.",
+	},
+	{
+		exitUnresolved,
+		"`apply`: the definition is stored, but after `--wait` something is still in progress or unknown, or needs your action. The output says what. `reservation create`: a part isn't available.",
+	},
 	{exitDeclined, "The question wasn't answered with `yes`. Nothing was changed."},
 	{exitInterrupted, "Interrupted by Ctrl-C or SIGTERM. The next `apply` continues."},
 }
@@ -100,7 +106,13 @@ func cliMarkdown(root *cobra.Command) string {
 		fmt.Fprintf(&page, "**%s**\n\n| command | |\n|---|---|\n", g.Title)
 		walk(root, func(c *cobra.Command) {
 			if c.Runnable() && !c.HasSubCommands() && groupOf(c) == g.ID {
-				fmt.Fprintf(&page, "| [`%s`](#%s) | %s |\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"), c.Short)
+				fmt.Fprintf(
+					&page,
+					"| [`%s`](#%s) | %s |\n",
+					c.CommandPath(),
+					strings.ReplaceAll(c.CommandPath(), " ", "-"),
+					c.Short,
+				)
 			}
 		})
 		page.WriteString("\n")

@@ -21,9 +21,20 @@ func main() {
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
 	ctx, hurry := interruptions(interrupts, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
 	a := &app{
-		in: os.Stdin, out: os.Stdout, err: os.Stderr,
-		inTerminal: term.IsTerminal(int(os.Stdin.Fd())), outTerminal: term.IsTerminal(int(os.Stdout.Fd())), errTerminal: term.IsTerminal(int(os.Stderr.Fd())), width: terminalWidth,
-		lookupEnv: os.LookupEnv, environ: os.Environ, now: func() time.Time { return time.Now().UTC() }, version: version.Version, hurry: hurry,
+		in:  os.Stdin,
+		out: os.Stdout,
+		err: os.Stderr,
+		inTerminal: term.IsTerminal(
+			int(os.Stdin.Fd()),
+		),
+		outTerminal: term.IsTerminal(int(os.Stdout.Fd())),
+		errTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+		width:       terminalWidth,
+		lookupEnv:   os.LookupEnv,
+		environ:     os.Environ,
+		now:         func() time.Time { return time.Now().UTC() },
+		version:     version.Version,
+		hurry:       hurry,
 	}
 	os.Exit(a.run(ctx, os.Args[1:]))
 }

@@ -23,7 +23,12 @@ func ofAnotherUser(state string, err error) error {
 	if u, unknown := user.LookupId(owner); unknown == nil {
 		name = u.Username
 	}
-	return fmt.Errorf("the state directory %s belongs to user %s: %w. Run the command as that user with sudo -u %[2]s, or name the running manager with --server", state, name, err)
+	return fmt.Errorf(
+		"the state directory %s belongs to user %s: %w. Run the command as that user with sudo -u %[2]s, or name the running manager with --server",
+		state,
+		name,
+		err,
+	)
 }
 
 // stateOwner is the numeric id of the user who owns the directory, or the nearest parent

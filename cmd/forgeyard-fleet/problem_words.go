@@ -119,7 +119,9 @@ func inPlainWords(message string) string {
 func directoryMeant(c *cobra.Command, err error) error {
 	var absent *noFleetError
 	var missing *access.NotFoundError
-	found := errors.Is(err, config.ErrNoSources) || errors.Is(err, workspace.ErrNothingApplied) || errors.As(err, &absent) || errors.As(err, &missing)
+	found := errors.Is(err, config.ErrNoSources) || errors.Is(err, workspace.ErrNothingApplied) ||
+		errors.As(err, &absent) ||
+		errors.As(err, &missing)
 	if !found || c == nil {
 		return err
 	}
@@ -129,7 +131,12 @@ func directoryMeant(c *cobra.Command, err error) error {
 		}
 		if takes := argumentsOf(c); len(takes) > 0 && !strings.Contains(takes[0], "DIR") {
 			name := strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" ")
-			return fmt.Errorf("%s is a directory, but %s takes a %s. To name the directory of the fleet files, use --dir %[1]s", argument, name, takes[0])
+			return fmt.Errorf(
+				"%s is a directory, but %s takes a %s. To name the directory of the fleet files, use --dir %[1]s",
+				argument,
+				name,
+				takes[0],
+			)
 		}
 	}
 	return err

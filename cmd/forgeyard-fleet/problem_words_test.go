@@ -35,7 +35,13 @@ type document struct {
 // sentBy are the commands that send the request of a route, where its use case has
 // another name. Those of plan and apply send files, of which nobody typed a value.
 var sentBy = map[string]string{
-	"fleet scale": "scale", "instance pin": "pin", "instance drain": "drain", "cost override": "cost-override", "token join": "token create", "plan": "", "apply": "",
+	"fleet scale":    "scale",
+	"instance pin":   "pin",
+	"instance drain": "drain",
+	"cost override":  "cost-override",
+	"token join":     "token create",
+	"plan":           "",
+	"apply":          "",
 }
 
 // A value that a manager refuses was typed as a flag or an argument, and by that name
@@ -106,7 +112,12 @@ func TestRefusedValueIsShownAsItWasTyped(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		refusal := &api.Problem{Problem: problem.Problem{Detail: "the request isn't valid", Fields: []problem.Field{{Location: test.location, Message: test.message}}}}
+		refusal := &api.Problem{
+			Problem: problem.Problem{
+				Detail: "the request isn't valid",
+				Fields: []problem.Field{{Location: test.location, Message: test.message}},
+			},
+		}
 		if got := asTyped(c, refusal).Error(); !strings.Contains(got, test.want) {
 			t.Errorf("%s: %s\n%s\nwant %s", test.command, test.location, got, test.want)
 		}
@@ -151,7 +162,8 @@ func TestListsOfAnUnknownFleetFail(t *testing.T) {
 	d.must(exitDone, "apply", "--auto-approve", d.files)
 	for _, line := range []string{"events --fleet nofleet", "events --json --fleet nofleet", "instance list --fleet nofleet", "instance list --all --fleet nofleet", "instance list --json --fleet nofleet"} {
 		out, said := d.must(exitError, strings.Fields(line)...)
-		if out != "" || said != "Error: fleet \"nofleet\" not found; nothing was applied yet. Run:\n  forgeyard-fleet apply\n" {
+		if out != "" ||
+			said != "Error: fleet \"nofleet\" not found; nothing was applied yet. Run:\n  forgeyard-fleet apply\n" {
 			t.Errorf("%s says %q and %q", line, out, said)
 		}
 	}
@@ -165,7 +177,12 @@ func TestKeysAreRotatedAndDeletedOnlyAfterAYes(t *testing.T) {
 	list := func() string { out, _ := d.must(exitDone, "key", "list", "--json"); return out }
 	before := list()
 	for _, args := range [][]string{{"key", "rotate", "ownership"}, {"key", "delete", "x"}} {
-		if code, out := d.run(t.Context(), strings.NewReader("no\n"), true, args...); code != exitDeclined || !strings.Contains(out.String(), "This can't be undone.") || !strings.Contains(out.String(), "Nothing was changed.") {
+		if code, out := d.run(
+			t.Context(),
+			strings.NewReader("no\n"),
+			true,
+			args...); code != exitDeclined || !strings.Contains(out.String(), "This can't be undone.") ||
+			!strings.Contains(out.String(), "Nothing was changed.") {
 			t.Errorf("%v exits with %d:\n%s", args, code, out)
 		}
 		if _, said := d.must(exitError, args...); !strings.Contains(said, "--auto-approve") {

@@ -41,9 +41,16 @@ const quietFor = 30 * time.Second
 
 func (a *app) newProgressLines() *progressLines {
 	p := &progressLines{
-		app: a, began: a.now(), said: a.now(), held: map[fleet.RunnerFleetID]reason.Reason{}, unseen: map[fleet.SchedulerAddress]reason.Reason{}, faults: map[fleet.ProviderAddress]reason.Reason{}, silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{},
+		app:    a,
+		began:  a.now(),
+		said:   a.now(),
+		held:   map[fleet.RunnerFleetID]reason.Reason{},
+		unseen: map[fleet.SchedulerAddress]reason.Reason{},
+		faults: map[fleet.ProviderAddress]reason.Reason{},
+		silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{},
 		stages: map[fleet.FleetAddress]planner.RolloutStage{},
-		stop:   make(chan struct{}), ended: make(chan struct{}),
+		stop:   make(chan struct{}),
+		ended:  make(chan struct{}),
 	}
 	if a.outTerminal {
 		close(p.ended)
@@ -102,7 +109,10 @@ func (p *progressLines) observeRollouts(res progress.Progress) {
 			p.line("%s: %s", address.Name(), r.Reason)
 		}
 	}
-	maps.DeleteFunc(p.stages, func(a fleet.FleetAddress, _ planner.RolloutStage) bool { _, still := res.Rollouts[a]; return !still })
+	maps.DeleteFunc(
+		p.stages,
+		func(a fleet.FleetAddress, _ planner.RolloutStage) bool { _, still := res.Rollouts[a]; return !still },
+	)
 }
 
 // observeHolds says which fleets start nothing now, each time the reason changes.
@@ -118,7 +128,10 @@ func (p *progressLines) observeHolds(res progress.Progress) {
 			p.line("%s held back: %s", strings.Join(held.names, ", "), holdText(held.hold, res.At))
 		}
 	}
-	maps.DeleteFunc(p.held, func(id fleet.RunnerFleetID, _ reason.Reason) bool { _, still := res.Holds[id]; return !still })
+	maps.DeleteFunc(
+		p.held,
+		func(id fleet.RunnerFleetID, _ reason.Reason) bool { _, still := res.Holds[id]; return !still },
+	)
 }
 
 // observeFaults says what went wrong with providers, each time that changes, and
@@ -169,7 +182,10 @@ func (p *progressLines) observeSilence(res progress.Progress) {
 		if _, still := res.Silent[id]; still {
 			continue
 		}
-		gone := slices.ContainsFunc(res.Transitions, func(t loop.Transition) bool { return t.Instance == id && t.To == fleet.Terminated })
+		gone := slices.ContainsFunc(
+			res.Transitions,
+			func(t loop.Transition) bool { return t.Instance == id && t.To == fleet.Terminated },
+		)
 		if !gone {
 			p.line("%s %s: heartbeats resumed", p.silent[id].Name(), id)
 		}

@@ -72,7 +72,9 @@ func TestProgressShowsHeartbeatsStopAndResume(t *testing.T) {
 		p.observe(silent("a", "b"))
 		p.observe(silent("a", "b"))
 		ended := silent()
-		ended.Transitions = []loop.Transition{{Instance: "b", Fleet: "fleet.demo", From: fleet.Terminating, To: fleet.Terminated, Reason: reason.Plain("Gone.")}}
+		ended.Transitions = []loop.Transition{
+			{Instance: "b", Fleet: "fleet.demo", From: fleet.Terminating, To: fleet.Terminated, Reason: reason.Plain("Gone.")},
+		}
 		p.observe(ended)
 		p.observe(silent())
 		p.end()
@@ -92,10 +94,17 @@ func TestProgressShowsHeartbeatsStopAndResume(t *testing.T) {
 func TestAStoppedApplyPromisesNoNextTry(t *testing.T) {
 	var out bytes.Buffer
 	_ = (&app{out: &out, now: time.Now}).renderOutcome(progress.Outcome{Ending: progress.Stuck, Last: progress.Progress{
-		Holds:  map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: reason.Plain("1 failure in a row. Last: no (INVALID)"), Until: time.Now().Add(time.Hour), NeedsPerson: true}},
+		Holds: map[fleet.RunnerFleetID]snapshot.Hold{
+			"f1": {
+				Reason:      reason.Plain("1 failure in a row. Last: no (INVALID)"),
+				Until:       time.Now().Add(time.Hour),
+				NeedsPerson: true,
+			},
+		},
 		Fleets: map[fleet.RunnerFleetID]fleet.FleetAddress{"f1": "fleet.demo"},
 	}}, time.Minute, false)
-	if !strings.Contains(out.String(), "fleet.demo: 1 failure in a row. Last: no (INVALID)\n") || strings.Contains(out.String(), "next try") {
+	if !strings.Contains(out.String(), "fleet.demo: 1 failure in a row. Last: no (INVALID)\n") ||
+		strings.Contains(out.String(), "next try") {
 		t.Errorf("it says\n%s", out.String())
 	}
 }

@@ -11,7 +11,9 @@ import (
 
 // renderCost shows what a fleet costs, as an estimate, beside what it may cost.
 func (a *app) renderCost(indent string, c *planner.CostReport) {
-	if c == nil || c.Hourly.Micros == 0 && c.Then.Micros == 0 && c.Today.Micros == 0 && c.MaxHourly.IsZero() && c.MaxDaily.IsZero() && c.Unpriced == 0 {
+	if c == nil ||
+		c.Hourly.Micros == 0 && c.Then.Micros == 0 && c.Today.Micros == 0 && c.MaxHourly.IsZero() && c.MaxDaily.IsZero() &&
+			c.Unpriced == 0 {
 		return // it costs nothing, and nothing limits it
 	}
 	a.printf("%s%s\n", indent, strings.Join(costParts(c), "; "))
@@ -21,7 +23,15 @@ func (a *app) renderCost(indent string, c *planner.CostReport) {
 func costParts(c *planner.CostReport) []string {
 	parts := []string{hourWords(c) + of("max_hourly", c.MaxHourly)}
 	if c.Today.Micros > 0 || !c.MaxDaily.IsZero() {
-		parts = append(parts, fmt.Sprintf("today (UTC) %s so far, %s if all instances keep running%s", inCurrency(c.Today, c.MaxDaily).About(), inCurrency(c.Whole, c.MaxDaily).About(), of("max_daily", c.MaxDaily)))
+		parts = append(
+			parts,
+			fmt.Sprintf(
+				"today (UTC) %s so far, %s if all instances keep running%s",
+				inCurrency(c.Today, c.MaxDaily).About(),
+				inCurrency(c.Whole, c.MaxDaily).About(),
+				of("max_daily", c.MaxDaily),
+			),
+		)
 	}
 	if c.Unpriced > 0 {
 		parts = append(parts, fmt.Sprintf("%s without a known price not included", plural(c.Unpriced, "instance")))

@@ -16,10 +16,19 @@ import (
 func TestInstanceShowAlignsItsColumns(t *testing.T) {
 	var i view.Instance
 	i.ID, i.Fleet, i.Provider, i.ProviderInstance = "01jabc", "fleet.demo", "local.here", "pid-7"
-	i.State, i.Since, i.Reason, i.Seen = fleet.Healthy, noon.Add(-time.Minute), reason.Plain("All 2 admission checks passed."), "running"
+	i.State, i.Since, i.Reason, i.Seen = fleet.Healthy, noon.Add(
+		-time.Minute,
+	), reason.Plain(
+		"All 2 admission checks passed.",
+	), "running"
 	i.Admission.State = "passed"
 	i.Admission.Checks = []fleet.AdmissionCheck{
-		{Name: "os", Result: "passed", Evidence: reason.Of(reason.PlatformMatches{Platform: "linux"})}, {Name: "job_isolation_of_processes", Result: "passed", Evidence: reason.Of(reason.JobsIsolated{Message: "cgroup"})},
+		{
+			Name:     "os",
+			Result:   "passed",
+			Evidence: reason.Of(reason.PlatformMatches{Platform: "linux"}),
+		},
+		{Name: "job_isolation_of_processes", Result: "passed", Evidence: reason.Of(reason.JobsIsolated{Message: "cgroup"})},
 	}
 	i.Pin = &fleet.RunnerPin{Until: noon.Add(time.Hour), Attribution: fleet.Attribution{By: "ada"}}
 	var out bytes.Buffer
@@ -41,7 +50,12 @@ func TestInstanceShowAlignsItsColumns(t *testing.T) {
 }
 
 var renamedFleet = []config.Change{
-	{Action: config.Create, Address: "fleet.new"}, {Action: config.Drift, Address: "fleet.old"}, {Action: config.Drift, Address: "provider.local.here"},
+	{
+		Action:  config.Create,
+		Address: "fleet.new",
+	},
+	{Action: config.Drift, Address: "fleet.old"},
+	{Action: config.Drift, Address: "provider.local.here"},
 }
 
 func TestPlanNamesAMovedBlockForARenamedFleet(t *testing.T) {

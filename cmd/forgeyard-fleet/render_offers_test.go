@@ -14,14 +14,24 @@ func TestOffersAreShownWithPriceAgeAndBreakerInWords(t *testing.T) {
 	at := func(zone string, state planner.OfferState) planner.OfferChoice {
 		return planner.OfferChoice{
 			Offer:  fleet.Offer{Zone: zone, MachineType: "m7i.xlarge", Lifetime: fleet.LifetimePreemptible, Estimate: true},
-			Hourly: fleet.Money{Micros: 78000, Currency: "USD"}, State: state,
-			Reason: reason.Of(reason.OfferExhausted{Class: "capacity", Since: reason.At(noon.Add(-time.Minute)), NextTry: reason.At(noon.Add(3 * time.Minute)), Trying: state == planner.Probed}),
+			Hourly: fleet.Money{Micros: 78000, Currency: "USD"},
+			State:  state,
+			Reason: reason.Of(
+				reason.OfferExhausted{
+					Class:   "capacity",
+					Since:   reason.At(noon.Add(-time.Minute)),
+					NextTry: reason.At(noon.Add(3 * time.Minute)),
+					Trying:  state == planner.Probed,
+				},
+			),
 		}
 	}
 	usable := at("eu-central-1b", planner.Usable)
 	usable.Reason = reason.Reason{}
 	out := at("us-east-1a", planner.LeftOut)
-	out.Reason, out.Hourly = reason.Of(reason.OfferPlaceDisallowed{Kind: "region", Place: "us-east-1", Allowed: reason.ListOf("eu-central-1")}), fleet.Money{}
+	out.Reason, out.Hourly = reason.Of(
+		reason.OfferPlaceDisallowed{Kind: "region", Place: "us-east-1", Allowed: reason.ListOf("eu-central-1")},
+	), fleet.Money{}
 	since := noon.Add(-time.Minute).UTC().Format("15:04 UTC")
 	for name, test := range map[string]struct {
 		report *planner.OfferReport

@@ -14,20 +14,32 @@ import (
 func (a *app) renderOutcome(o progress.Outcome, wait time.Duration, daemon bool) error {
 	a.printf("\n")
 	for provider, u := range o.Last.Unrecorded {
-		a.renderReason("", "! ", reason.Of(reason.ResourcesUnrecorded{Provider: string(provider), Orphans: u.Orphans, Foreign: u.Foreign}))
+		a.renderReason(
+			"",
+			"! ",
+			reason.Of(reason.ResourcesUnrecorded{Provider: string(provider), Orphans: u.Orphans, Foreign: u.Foreign}),
+		)
 	}
 	switch o.Ending {
 	case progress.Settled:
 		a.printf("Applied. %s.\n", text.Capital(sum(o.Last)))
 		for _, address := range slices.Sorted(maps.Keys(o.Last.Schedulers)) {
-			a.printf("! scheduler.%s is unobservable (%s): the number of queued jobs is unknown.\n", address, o.Last.Schedulers[address])
+			a.printf(
+				"! scheduler.%s is unobservable (%s): the number of queued jobs is unknown.\n",
+				address,
+				o.Last.Schedulers[address],
+			)
 		}
 		switch {
 		case daemon:
 		case len(o.Last.States) > 0:
-			a.printf("The instances keep running, but nothing scales, renews or removes them until the next apply. To run a manager:\n  forgeyard-fleet serve\n")
+			a.printf(
+				"The instances keep running, but nothing scales, renews or removes them until the next apply. To run a manager:\n  forgeyard-fleet serve\n",
+			)
 		case o.Last.Following > 0:
-			a.printf("No instance starts for queued jobs while no manager is running. To run a manager:\n  forgeyard-fleet serve\n")
+			a.printf(
+				"No instance starts for queued jobs while no manager is running. To run a manager:\n  forgeyard-fleet serve\n",
+			)
 		}
 		return nil
 	case progress.Interrupted:

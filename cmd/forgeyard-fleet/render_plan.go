@@ -90,8 +90,13 @@ func (a *app) renderRenames(changes []config.Change) {
 	if len(created) == 0 || len(gone) == 0 {
 		return
 	}
-	a.printf("\nIf %s is a new name of %s, add this block to keep its instances:\n  moved {\n    from = %s\n    to   = %s\n  }\n",
-		strings.Join(created, " or "), strings.Join(gone, " or "), gone[0], created[0])
+	a.printf(
+		"\nIf %s is a new name of %s, add this block to keep its instances:\n  moved {\n    from = %s\n    to   = %s\n  }\n",
+		strings.Join(created, " or "),
+		strings.Join(gone, " or "),
+		gone[0],
+		created[0],
+	)
 }
 
 // renderPreview shows what will happen to one fleet and why.

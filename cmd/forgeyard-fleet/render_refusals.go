@@ -24,5 +24,13 @@ func (a *app) renderRefusal(r fleet.Refusal) {
 	if r.Instance != "" {
 		whose = " of instance " + string(r.Instance)
 	}
-	a.printf("  ! %s%s (%s), last %s ago from %s: %s\n", plural(r.Calls, "call"), whose, r.Code, a.ago(r.At), r.Address, r.Reason)
+	a.printf(
+		"  ! %s%s (%s), last %s ago from %s: %s\n",
+		plural(r.Calls, "call"),
+		whose,
+		r.Code,
+		a.ago(r.At),
+		r.Address,
+		r.Reason,
+	)
 }

@@ -29,8 +29,15 @@ func (a *app) showSimulated(all []simulated, asJSON bool) error {
 func (a *app) renderReplay(r *replay.Result) {
 	a.printf("%s from %s to %s.\n", plural(r.Jobs, "job"), moment(r.Begin), moment(r.End))
 	a.renderUnrun("", r)
-	a.printf("\nWaiting time for an instance: median %s, 95%% %s, 99%% %s, maximum %s, average %s; %s of the jobs waited.\n",
-		span(r.Wait.P50), span(r.Wait.P95), span(r.Wait.P99), span(r.Wait.Max), span(r.Wait.Mean), percent(r.Wait.Waited))
+	a.printf(
+		"\nWaiting time for an instance: median %s, 95%% %s, 99%% %s, maximum %s, average %s; %s of the jobs waited.\n",
+		span(r.Wait.P50),
+		span(r.Wait.P95),
+		span(r.Wait.P99),
+		span(r.Wait.Max),
+		span(r.Wait.Mean),
+		percent(r.Wait.Waited),
+	)
 	a.printf("\n")
 	a.renderFleetUse(r)
 	for _, note := range r.Notes {
@@ -58,10 +65,25 @@ func (a *app) renderUnrun(indent string, r *replay.Result) {
 // renderFleetUse is a table of the fleets and of all together.
 func (a *app) renderFleetUse(r *replay.Result) {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "FLEET\tJOBS\tCOST\tINSTANCE HOURS\tPER BUSY HOUR\tUTILISED\tLAUNCHES\tPER JOB\tRELAUNCHES PER JOB\tMOST INSTANCES")
+	fmt.Fprintln(
+		w,
+		"FLEET\tJOBS\tCOST\tINSTANCE HOURS\tPER BUSY HOUR\tUTILISED\tLAUNCHES\tPER JOB\tRELAUNCHES PER JOB\tMOST INSTANCES",
+	)
 	line := func(name, cost string, u replay.Use) {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%.1f\t%.2f\t%s\t%s\t%.3f\t%.3f\t%d\n", withoutControls(name), count(u.Jobs), cost, u.InstanceHours,
-			u.InstanceHoursPerBusyHour, percent(u.Utilisation), count(u.Launches), u.LaunchesPerJob, u.RelaunchesPerJob, u.MostHosts)
+		fmt.Fprintf(
+			w,
+			"%s\t%s\t%s\t%.1f\t%.2f\t%s\t%s\t%.3f\t%.3f\t%d\n",
+			withoutControls(name),
+			count(u.Jobs),
+			cost,
+			u.InstanceHours,
+			u.InstanceHoursPerBusyHour,
+			percent(u.Utilisation),
+			count(u.Launches),
+			u.LaunchesPerJob,
+			u.RelaunchesPerJob,
+			u.MostHosts,
+		)
 	}
 	for _, f := range r.Fleets {
 		cost := "unknown"
@@ -156,21 +178,51 @@ func measures(one, other *replay.Result) []measure {
 	}
 	if sameCurrency(one, other) {
 		currency := one.Costs[0].Currency
-		all = append(all, measure{name: "cost", one: float64(one.Costs[0].Micros), other: float64(other.Costs[0].Micros), text: func(n float64) string {
-			return amount(fleet.Money{Micros: int64(n), Currency: currency})
-		}})
+		all = append(
+			all,
+			measure{
+				name:  "cost",
+				one:   float64(one.Costs[0].Micros),
+				other: float64(other.Costs[0].Micros),
+				text: func(n float64) string {
+					return amount(fleet.Money{Micros: int64(n), Currency: currency})
+				},
+			},
+		)
 	}
 	a, b := one.Total, other.Total
-	return append(all,
+	return append(
+		all,
 		measure{name: "instance hours", one: a.InstanceHours, other: b.InstanceHours, text: number},
-		measure{name: "instance hours per busy hour", one: a.InstanceHoursPerBusyHour, other: b.InstanceHoursPerBusyHour, text: ratio},
+		measure{
+			name:  "instance hours per busy hour",
+			one:   a.InstanceHoursPerBusyHour,
+			other: b.InstanceHoursPerBusyHour,
+			text:  ratio,
+		},
 		measure{name: "utilised", one: a.Utilisation, other: b.Utilisation, text: percent, moreIsBetter: true},
 		measure{name: "launches", one: float64(a.Launches), other: float64(b.Launches), text: whole},
 		measure{name: "launches per job", one: a.LaunchesPerJob, other: b.LaunchesPerJob, text: ratio},
 		measure{name: "relaunches per job", one: a.RelaunchesPerJob, other: b.RelaunchesPerJob, text: ratio},
-		measure{name: "most instances at once", one: float64(a.MostHosts), other: float64(b.MostHosts), text: whole, neither: true},
-		measure{name: "jobs that no fleet can run", one: float64(one.Unrunnable), other: float64(other.Unrunnable), text: whole},
-		measure{name: "jobs without an instance", one: float64(one.Unfinished), other: float64(other.Unfinished), text: whole},
+		measure{
+			name:    "most instances at once",
+			one:     float64(a.MostHosts),
+			other:   float64(b.MostHosts),
+			text:    whole,
+			neither: true,
+		},
+		measure{
+			name:  "jobs that no fleet can run",
+			one:   float64(one.Unrunnable),
+			other: float64(other.Unrunnable),
+			text:  whole,
+		},
+		measure{
+			name:  "jobs without an instance",
+			one:   float64(one.Unfinished),
+			other: float64(other.Unfinished),
+			text:  whole,
+		},
 	)
 }
 

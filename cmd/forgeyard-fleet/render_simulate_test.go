@@ -17,13 +17,28 @@ import (
 func morning() *replay.Result {
 	begin := time.Date(2026, 10, 5, 8, 0, 0, 0, time.UTC)
 	r := &replay.Result{
-		Begin: begin, End: begin.Add(8 * time.Minute), Jobs: 1200, Ran: 1198, Unrunnable: 2,
+		Begin:      begin,
+		End:        begin.Add(8 * time.Minute),
+		Jobs:       1200,
+		Ran:        1198,
+		Unrunnable: 2,
 		Unplaced: []planner.UnplacedDemand{{Reason: reason.Of(reason.NoEligibleFleet{Jobs: 2, Nearest: "fleet.a",
 			Because: reason.Of(reason.RequirementDiffers{Attribute: "os", Required: "darwin", Has: "linux"})})}},
 		Wait: replay.Wait{P50: 0, P95: 93, P99: 97, Max: 7300, Mean: 12.34, Waited: 0.25},
-		Total: replay.Use{Jobs: 1198, Launches: 40, Relaunches: 4, MostHosts: 12, InstanceHours: 100, BusyHours: 80, Utilisation: 0.625,
-			InstanceHoursPerBusyHour: 1.25, LaunchesPerJob: 0.0334, RelaunchesPerJob: 0.0033},
-		Costs: []fleet.Money{{Micros: 19_200_000, Currency: "USD"}}, MomentSeconds: 60,
+		Total: replay.Use{
+			Jobs:                     1198,
+			Launches:                 40,
+			Relaunches:               4,
+			MostHosts:                12,
+			InstanceHours:            100,
+			BusyHours:                80,
+			Utilisation:              0.625,
+			InstanceHoursPerBusyHour: 1.25,
+			LaunchesPerJob:           0.0334,
+			RelaunchesPerJob:         0.0033,
+		},
+		Costs:         []fleet.Money{{Micros: 19_200_000, Currency: "USD"}},
+		MomentSeconds: 60,
 	}
 	r.Fleets = []replay.FleetResult{{Fleet: "fleet.a", Use: r.Total, Cost: &r.Costs[0]}}
 	for _, n := range []int{0, 0, 2, 12, 6, 0, 0, 0} {
@@ -83,7 +98,13 @@ func TestColoursAndBlocksAreForTerminals(t *testing.T) {
 		blocks, colours bool
 	}{{"no terminal", plain, false, false}, {"NO_COLOR", blocks, true, false}, {"a terminal", coloured, true, true}} {
 		if strings.Contains(one.text, "█") != one.blocks || strings.Contains(one.text, "\x1b[") != one.colours {
-			t.Errorf("%s: blocks %t, colours %t\n%s", one.name, strings.Contains(one.text, "█"), strings.Contains(one.text, "\x1b["), one.text)
+			t.Errorf(
+				"%s: blocks %t, colours %t\n%s",
+				one.name,
+				strings.Contains(one.text, "█"),
+				strings.Contains(one.text, "\x1b["),
+				one.text,
+			)
 		}
 	}
 }
@@ -94,7 +115,11 @@ func TestAChartIsNoWiderThanItsTerminal(t *testing.T) {
 		r.Moments = append(r.Moments, replay.Moment{Waiting: 3, Hosts: 5, Busy: 2})
 	}
 	for _, width := range []int{40, 80, 133, 500} {
-		a := &app{outTerminal: true, lookupEnv: func(string) (string, bool) { return "", true }, width: func() int { return width }}
+		a := &app{
+			outTerminal: true,
+			lookupEnv:   func(string) (string, bool) { return "", true },
+			width:       func() int { return width },
+		}
 		widest := 0
 		for line := range strings.Lines(rendered(a, r)) {
 			if strings.ContainsAny(line, "█░▁") {
@@ -132,7 +157,8 @@ func TestCostsThatCannotBeComparedAreNot(t *testing.T) {
 	other.Fleets[0].Cost = nil
 	var out strings.Builder
 	(&app{out: &out}).renderComparison(simulated{"before", morning()}, simulated{"after", other})
-	if text := out.String(); strings.Contains(text, "\ncost ") || !strings.Contains(text, "The costs can't be compared: 19.20 USD and unknown.") {
+	if text := out.String(); strings.Contains(text, "\ncost ") ||
+		!strings.Contains(text, "The costs can't be compared: 19.20 USD and unknown.") {
 		t.Error(text)
 	}
 	if text := rendered(&app{}, other); !strings.Contains(text, "unknown") {
@@ -141,7 +167,12 @@ func TestCostsThatCannotBeComparedAreNot(t *testing.T) {
 }
 
 func TestTheFlagsOfAReplayAreChecked(t *testing.T) {
-	good := simulateFlags{trace: "x.csv", boot: replay.DefaultBoot, step: replay.DefaultStep, relaunch: replay.DefaultRelaunch}
+	good := simulateFlags{
+		trace:    "x.csv",
+		boot:     replay.DefaultBoot,
+		step:     replay.DefaultStep,
+		relaunch: replay.DefaultRelaunch,
+	}
 	if _, err := good.settings(); err != nil {
 		t.Fatal(err)
 	}

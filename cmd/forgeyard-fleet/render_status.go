@@ -28,7 +28,9 @@ func (a *app) renderStatus(fleets []view.Fleet, manager string) {
 		a.printf("\nManager: %s.\n", manager)
 		return
 	}
-	a.printf("\nNo manager is running: these are the last stored numbers, and nothing scales, renews or removes instances until the\nnext apply. To run a manager:\n  forgeyard-fleet serve\n")
+	a.printf(
+		"\nNo manager is running: these are the last stored numbers, and nothing scales, renews or removes instances until the\nnext apply. To run a manager:\n  forgeyard-fleet serve\n",
+	)
 }
 
 func (a *app) renderFleet(f view.Fleet, manager string) {
@@ -41,14 +43,23 @@ func (a *app) renderFleet(f view.Fleet, manager string) {
 	a.printf("  provider %s, class %s%s%s\n", f.Provider, f.Class, follows, a.ages(f))
 	a.printf("  ready %d (%s)  provisioning %d  draining %d  terminating %d  failed %d  quarantined %d  silent %d\n",
 		c.Ready, busyWords(f, manager), c.Provisioning, c.Draining, c.Terminating, c.Failed, c.Quarantined, c.Silent)
-	a.printf("  desired %d  min %d  max %d  warm %d  outdated %d  unresolved %d\n", f.Desired, f.Min, f.Max, f.Warm, f.Outdated, f.Unresolved)
+	a.printf(
+		"  desired %d  min %d  max %d  warm %d  outdated %d  unresolved %d\n",
+		f.Desired,
+		f.Min,
+		f.Max,
+		f.Warm,
+		f.Outdated,
+		f.Unresolved,
+	)
 	a.renderBounds("    ", f.Bounds)
 	a.renderNextWarm("    ", f.NextWarm)
 	a.renderCost("  ", f.Cost)
 	for _, r := range f.Overrides {
 		a.renderReason("  ", "* ", r)
 	}
-	if r := f.Rollout; r != nil && r.Stage != planner.RolloutHalted && r.Stage != planner.RolloutPaused { // these are reasons
+	if r := f.Rollout; r != nil && r.Stage != planner.RolloutHalted &&
+		r.Stage != planner.RolloutPaused { // these are reasons
 		a.renderReason("  ", "> ", r.Reason)
 	}
 	for _, r := range f.Reasons {
@@ -127,14 +138,27 @@ func (a *app) renderFleets(fleets []view.Fleet) {
 }
 
 func (a *app) renderInstances(instances []view.Instance) {
-	a.table([]string{"INSTANCE", "FLEET", "STATE", "FOR", "PROVIDER INSTANCE", "RUNNER", "LEASES", "WHY"}, len(instances), func(n int) []any {
-		i := instances[n]
-		runner := "-"
-		if i.Runner != nil {
-			runner = string(i.Runner.ID)
-		}
-		return []any{i.ID, i.Fleet, i.State, a.ago(i.Since), orDash(string(i.ProviderInstance)), runner, a.leases(i), i.Reason}
-	})
+	a.table(
+		[]string{"INSTANCE", "FLEET", "STATE", "FOR", "PROVIDER INSTANCE", "RUNNER", "LEASES", "WHY"},
+		len(instances),
+		func(n int) []any {
+			i := instances[n]
+			runner := "-"
+			if i.Runner != nil {
+				runner = string(i.Runner.ID)
+			}
+			return []any{
+				i.ID,
+				i.Fleet,
+				i.State,
+				a.ago(i.Since),
+				orDash(string(i.ProviderInstance)),
+				runner,
+				a.leases(i),
+				i.Reason,
+			}
+		},
+	)
 }
 
 // leases is how many jobs the scheduler shows of an instance, or since when none.

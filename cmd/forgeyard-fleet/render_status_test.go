@@ -16,7 +16,12 @@ func TestStatusShowsRecentDecisions(t *testing.T) {
 	a := &app{out: &out, now: time.Now}
 	at := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 	f := view.Fleet{Address: "fleet.demo", Decisions: []view.LastDecision{
-		{At: at.Add(time.Minute), Kind: fleet.ScaleDown, Reason: reason.Plain("3 ready, 2 wanted.")}, {At: at, Kind: fleet.ScaleUp, Reason: reason.Plain("0 ready, 2 wanted.")},
+		{
+			At:     at.Add(time.Minute),
+			Kind:   fleet.ScaleDown,
+			Reason: reason.Plain("3 ready, 2 wanted."),
+		},
+		{At: at, Kind: fleet.ScaleUp, Reason: reason.Plain("0 ready, 2 wanted.")},
 	}}
 	a.renderFleet(f, "process 7")
 	want := `  recent decisions
@@ -36,7 +41,13 @@ func TestStatusShowsRecentDecisions(t *testing.T) {
 func TestALongBoundKeepsTheChainAligned(t *testing.T) {
 	var out strings.Builder
 	a := &app{out: &out, now: time.Now}
-	a.renderBounds("  ", []fleet.Bound{{Name: "demand", Reason: reason.Of(reason.NoJobsQueued{})}, {Name: "reservation", After: 3, Reason: reason.Of(reason.RaisedToMin{Min: 3})}})
+	a.renderBounds(
+		"  ",
+		[]fleet.Bound{
+			{Name: "demand", Reason: reason.Of(reason.NoJobsQueued{})},
+			{Name: "reservation", After: 3, Reason: reason.Of(reason.RaisedToMin{Min: 3})},
+		},
+	)
 	want := "  demand      → 0  no jobs queued\n  reservation → 3  raised to min = 3\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)

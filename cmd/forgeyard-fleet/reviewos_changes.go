@@ -24,7 +24,8 @@ func reviewosChanges(file reviewosFile, shape reviewos.Shape) (changes []reviewo
 			continue
 		}
 		there := shape.Pools[at]
-		if pool.describes && pool.Description != there.Description || pool.signs && pool.SignedSteps != there.RequireSignedSteps {
+		if pool.describes && pool.Description != there.Description ||
+			pool.signs && pool.SignedSteps != there.RequireSignedSteps {
 			changes = append(changes, changedPool(pool, there))
 		}
 		for _, queue := range pool.Queues {
@@ -54,12 +55,17 @@ func newPool(pool reviewosPool) reviewosChange {
 		words += "\n    for the repository " + repository
 	}
 	return reviewosChange{words: words, do: func(ctx context.Context, c *reviewos.Client) error {
-		id, err := c.CreatePool(ctx, reviewos.ShapePool{Name: pool.Name, Description: pool.Description, RequireSignedSteps: pool.SignedSteps})
+		id, err := c.CreatePool(
+			ctx,
+			reviewos.ShapePool{Name: pool.Name, Description: pool.Description, RequireSignedSteps: pool.SignedSteps},
+		)
 		if err != nil {
 			return err
 		}
-		inside, _ := reviewosChanges(reviewosFile{Pools: []reviewosPool{{Name: pool.Name, Queues: pool.Queues, Repositories: pool.Repositories}}},
-			reviewos.Shape{Pools: []reviewos.ShapePool{{ID: id, Name: pool.Name}}})
+		inside, _ := reviewosChanges(
+			reviewosFile{Pools: []reviewosPool{{Name: pool.Name, Queues: pool.Queues, Repositories: pool.Repositories}}},
+			reviewos.Shape{Pools: []reviewos.ShapePool{{ID: id, Name: pool.Name}}},
+		)
 		for _, change := range inside {
 			if err := change.do(ctx, c); err != nil {
 				return err
@@ -80,7 +86,10 @@ func changedPool(pool reviewosPool, there reviewos.ShapePool) reviewosChange {
 		wanted.RequireSignedSteps = pool.SignedSteps
 		words += fmt.Sprintf("\n    require_signed_steps: %t → %t", there.RequireSignedSteps, pool.SignedSteps)
 	}
-	return reviewosChange{words: words, do: func(ctx context.Context, c *reviewos.Client) error { return c.UpdatePool(ctx, wanted) }}
+	return reviewosChange{
+		words: words,
+		do:    func(ctx context.Context, c *reviewos.Client) error { return c.UpdatePool(ctx, wanted) },
+	}
 }
 
 func newRepository(pool reviewosPool, repository string, id int64) reviewosChange {

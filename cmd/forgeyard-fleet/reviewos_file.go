@@ -64,7 +64,11 @@ func parseReviewOSFile(path string, content []byte) (reviewosFile, error) {
 	err := decoder.Decode(&document)
 	if err == nil {
 		if err = decoder.Decode(&another); err == nil {
-			return reviewosFile{}, fmt.Errorf("%s:%d:1: a second document begins here, which nothing would read; put all pools below one \"pools:\"", path, max(1, another.Line))
+			return reviewosFile{}, fmt.Errorf(
+				"%s:%d:1: a second document begins here, which nothing would read; put all pools below one \"pools:\"",
+				path,
+				max(1, another.Line),
+			)
 		}
 	}
 	if !errors.Is(err, io.EOF) {
@@ -92,7 +96,10 @@ type fleetFileReader struct {
 }
 
 func (r *fleetFileReader) fail(at *yaml.Node, format string, args ...any) {
-	r.mistakes = append(r.mistakes, fmt.Errorf("%s:%d:%d: %s", r.path, max(1, at.Line), max(1, at.Column), fmt.Sprintf(format, args...)))
+	r.mistakes = append(
+		r.mistakes,
+		fmt.Errorf("%s:%d:%d: %s", r.path, max(1, at.Line), max(1, at.Column), fmt.Sprintf(format, args...)),
+	)
 }
 
 func (r *fleetFileReader) pool(at *yaml.Node) (p reviewosPool) {
@@ -130,7 +137,11 @@ func (r *fleetFileReader) queue(at *yaml.Node) (q reviewosQueue) {
 	case q.Name == "":
 		r.fail(at, "a queue needs a name, as in \"name: linux-x64\"")
 	case q.Paused && q.Reason == "":
-		r.fail(at, "the queue %.60q is paused without a reason; add one for later readers, as in \"reason: waiting for the new mac mini\"", q.Name)
+		r.fail(
+			at,
+			"the queue %.60q is paused without a reason; add one for later readers, as in \"reason: waiting for the new mac mini\"",
+			q.Name,
+		)
 	case !q.Paused && q.Reason != "":
 		r.fail(at, "the queue %.60q has a reason and isn't paused; remove it, or write \"state: paused\"", q.Name)
 	}

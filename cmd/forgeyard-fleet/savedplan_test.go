@@ -25,7 +25,14 @@ func (d *desk) split(args ...string) (code int, out, errors string) {
 	d.t.Helper()
 	var stdout, stderr bytes.Buffer
 	a := &app{
-		in: strings.NewReader("yes\n"), out: &stdout, err: &stderr, environ: func() []string { return nil }, now: time.Now, version: "0.1.0",
+		in: strings.NewReader(
+			"yes\n",
+		),
+		out:       &stdout,
+		err:       &stderr,
+		environ:   func() []string { return nil },
+		now:       time.Now,
+		version:   "0.1.0",
 		lookupEnv: func(name string) (string, bool) { value, ok := d.env[name]; return value, ok },
 	}
 	code = a.run(d.t.Context(), args)
@@ -134,15 +141,35 @@ func TestAPlanIsNotAppliedToAnotherInstallation(t *testing.T) {
 	twin.must(exitDone, "apply", "--auto-approve", twin.files)
 	file := filepath.Join(t.TempDir(), "ci.plan")
 	d.must(exitDone, "plan", "--out", file, d.files)
-	if _, errors := twin.must(exitError, "apply", "--auto-approve", file); !strings.Contains(errors, `another installation that is called "desk", too`) {
+	if _, errors := twin.must(
+		exitError,
+		"apply",
+		"--auto-approve",
+		file,
+	); !strings.Contains(
+		errors,
+		`another installation that is called "desk", too`,
+	) {
 		t.Errorf("an installation of the same name: %s", errors)
 	}
 	other := newDesk(t)
-	if err := os.WriteFile(filepath.Join(other.files, "fleet.hcl"), []byte("forgeyard {\n  installation = \"other\"\n}\n"), 0o644); err != nil {
+	if err := os.WriteFile(
+		filepath.Join(other.files, "fleet.hcl"),
+		[]byte("forgeyard {\n  installation = \"other\"\n}\n"),
+		0o644,
+	); err != nil {
 		t.Fatal(err)
 	}
 	other.must(exitDone, "apply", "--auto-approve", other.files)
-	if _, errors := other.must(exitError, "apply", "--auto-approve", file); !strings.Contains(errors, `belongs to installation "other"`) {
+	if _, errors := other.must(
+		exitError,
+		"apply",
+		"--auto-approve",
+		file,
+	); !strings.Contains(
+		errors,
+		`belongs to installation "other"`,
+	) {
 		t.Errorf("an installation of another name: %s", errors)
 	}
 }
@@ -184,7 +211,8 @@ func TestAnApplyForProgramsAsksNobodyAndEndsWithItsError(t *testing.T) {
 		t.Errorf("the lines are %s", got)
 	}
 	reason, _ := last["error"].(string)
-	if last["outcome"] != "error" || last["exit_code"] != 1.0 || !strings.Contains(reason, "--auto-approve") || errors != "Error: "+reason+"\n" {
+	if last["outcome"] != "error" || last["exit_code"] != 1.0 || !strings.Contains(reason, "--auto-approve") ||
+		errors != "Error: "+reason+"\n" {
 		t.Errorf("the summary is %v, standard error %q", last, errors)
 	}
 	d.wantApplied(false)
@@ -193,7 +221,11 @@ func TestAnApplyForProgramsAsksNobodyAndEndsWithItsError(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, errors = d.must(exitError, "apply", "--json", "--auto-approve", d.files)
-	if types, last := jsonLines(t, out); types[1] != "diagnostic" || last["outcome"] != "error" || !strings.Contains(errors, "more.hcl") {
+	if types, last := jsonLines(
+		t,
+		out,
+	); types[1] != "diagnostic" || last["outcome"] != "error" ||
+		!strings.Contains(errors, "more.hcl") {
 		t.Errorf("mistakes in the files: %v\n%s\n%s", types, out, errors)
 	}
 }
@@ -210,7 +242,13 @@ func TestEachMoveOfAnInstanceIsALine(t *testing.T) {
 	} {
 		l.observe(p)
 	}
-	err := l.ended(progress.Outcome{Ending: progress.Stuck, Last: progress.Progress{States: map[fleet.CapacityInstanceState]int{fleet.Failed: 1}}}, false)
+	err := l.ended(
+		progress.Outcome{
+			Ending: progress.Stuck,
+			Last:   progress.Progress{States: map[fleet.CapacityInstanceState]int{fleet.Failed: 1}},
+		},
+		false,
+	)
 	if got := l.sumUp(context.Background(), err); got != exitStatus(exitUnresolved) {
 		t.Errorf("it ends with %v", got)
 	}
@@ -240,7 +278,11 @@ func TestValidateForProgramsTellsMistakesAsItsResult(t *testing.T) {
 			Valid       bool
 			Diagnostics config.Diagnostics
 		}
-		if err := json.Unmarshal([]byte(out), &got); err != nil || got.Valid != test.valid || got.Diagnostics.HasErrors() == test.valid || errors != "" {
+		if err := json.Unmarshal(
+			[]byte(out),
+			&got,
+		); err != nil || got.Valid != test.valid || got.Diagnostics.HasErrors() == test.valid ||
+			errors != "" {
 			t.Errorf("%q: %v\n%s%s", test.more, err, out, errors)
 		}
 	}
@@ -248,9 +290,24 @@ func TestValidateForProgramsTellsMistakesAsItsResult(t *testing.T) {
 
 // Commands that change something, show text or go on for as long as they run.
 var withoutJSON = map[string]bool{
-	"init": true, "fmt": true, "serve": true, "completion": true, "plugin mirror": true, "plugin keygen": true, "plugin new": true, "plugin docs": true, "token delete": true,
-	"drain": true, "instance adopt": true, "instance replace": true, "instance resolve": true, "key delete": true, "key rotate": true,
-	"reviewos apply": true, "reviewos token create": true, "reviewos token delete": true,
+	"init":                  true,
+	"fmt":                   true,
+	"serve":                 true,
+	"completion":            true,
+	"plugin mirror":         true,
+	"plugin keygen":         true,
+	"plugin new":            true,
+	"plugin docs":           true,
+	"token delete":          true,
+	"drain":                 true,
+	"instance adopt":        true,
+	"instance replace":      true,
+	"instance resolve":      true,
+	"key delete":            true,
+	"key rotate":            true,
+	"reviewos apply":        true,
+	"reviewos token create": true,
+	"reviewos token delete": true,
 }
 
 func TestEveryCommandThatReadsHasJSON(t *testing.T) {

@@ -18,14 +18,37 @@ func (d *desk) withInstances(ids ...fleet.CapacityInstanceID) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	f := fleet.ManagedFleet{ID: "01jzzzzzzzzzzzzzzzzzzzzzzf", RunnerFleet: fleet.RunnerFleet{Address: "fleet.demo", Provider: "local.here"}, Operational: fleet.FleetActive}
+	f := fleet.ManagedFleet{
+		ID:          "01jzzzzzzzzzzzzzzzzzzzzzzf",
+		RunnerFleet: fleet.RunnerFleet{Address: "fleet.demo", Provider: "local.here"},
+		Operational: fleet.FleetActive,
+	}
 	if _, err = s.Claim(d.t.Context(), "a test", time.Now()); err != nil {
 		d.t.Fatal(err)
 	}
-	_, err = s.ApplyDefinition(d.t.Context(), store.Apply{Expect: 1, Definition: fleet.Definition{Installation: "desk"}, Fleets: []fleet.ManagedFleet{f}, By: "a test"})
+	_, err = s.ApplyDefinition(
+		d.t.Context(),
+		store.Apply{
+			Expect:     1,
+			Definition: fleet.Definition{Installation: "desk"},
+			Fleets:     []fleet.ManagedFleet{f},
+			By:         "a test",
+		},
+	)
 	var change store.Change
 	for _, id := range ids {
-		change.Instances = append(change.Instances, fleet.CapacityInstance{ID: id, Key: fleet.OperationID(id), Fleet: f.ID, Provider: f.Provider, State: fleet.Healthy, Created: time.Unix(0, 0), Since: time.Unix(0, 0)})
+		change.Instances = append(
+			change.Instances,
+			fleet.CapacityInstance{
+				ID:       id,
+				Key:      fleet.OperationID(id),
+				Fleet:    f.ID,
+				Provider: f.Provider,
+				State:    fleet.Healthy,
+				Created:  time.Unix(0, 0),
+				Since:    time.Unix(0, 0),
+			},
+		)
 	}
 	if err == nil {
 		err = s.Commit(d.t.Context(), change)
@@ -65,7 +88,9 @@ func TestEveryCommandTakesAShortInstanceID(t *testing.T) {
 	}
 	for _, line := range []string{"instance show", "pin", "pin --clear", "quarantine --auto-approve", "drain --auto-approve", "instance replace --auto-approve", "instance resolve --gone --auto-approve", "instance list --all --before"} {
 		_, said := d.must(exitError, append(strings.Fields(line), shortID(other))...)
-		if !strings.Contains(said, "2 instances have an id that begins or ends with") || !strings.Contains(said, string(other)+"  fleet.demo, healthy") || !strings.Contains(said, string(twin)) {
+		if !strings.Contains(said, "2 instances have an id that begins or ends with") ||
+			!strings.Contains(said, string(other)+"  fleet.demo, healthy") ||
+			!strings.Contains(said, string(twin)) {
 			t.Errorf("%s of an ambiguous one: %s", line, said)
 		}
 	}
@@ -75,7 +100,15 @@ func TestAMisspeltFleetQuarantinesNoInstance(t *testing.T) {
 	d := newDesk(t)
 	d.withInstances("01jabcdefghjkmnpqrcet6vksa")
 	for _, word := range []string{"vksa", "01jabcd", "dem"} {
-		if _, said := d.must(exitError, "quarantine", "--auto-approve", word); !strings.Contains(said, `fleet "`+word+`" not found`) {
+		if _, said := d.must(
+			exitError,
+			"quarantine",
+			"--auto-approve",
+			word,
+		); !strings.Contains(
+			said,
+			`fleet "`+word+`" not found`,
+		) {
 			t.Errorf("quarantine %s: %s", word, said)
 		}
 	}

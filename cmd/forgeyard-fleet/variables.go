@@ -16,7 +16,12 @@ type variableFlags struct {
 
 func (v *variableFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&v.assignments, "var", nil, "set a variable, as name=value; can be repeated")
-	flags.StringArrayVar(&v.files, "var-file", nil, "set variables from a file with lines of name = value; can be repeated")
+	flags.StringArrayVar(
+		&v.files,
+		"var-file",
+		nil,
+		"set variables from a file with lines of name = value; can be repeated",
+	)
 }
 
 // values reads what the flags name, and the environment.

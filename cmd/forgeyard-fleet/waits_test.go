@@ -26,13 +26,36 @@ func TestUnfinishedApplySaysWhatItWaitsFor(t *testing.T) {
 	last := progress.Progress{
 		States: map[fleet.CapacityInstanceState]int{fleet.Healthy: 1},
 		Holds: map[fleet.RunnerFleetID]snapshot.Hold{
-			"f2": {Reason: reason.Of(reason.OffersUnknown{Because: reason.Of(reason.ProviderError{Message: why})})}, "f1": {Reason: reason.Of(reason.OffersUnknown{Because: reason.Of(reason.ProviderError{Message: why})})},
-			"f3": {Reason: reason.Of(reason.FailuresInRow{Failures: 3, Last: reason.Of(reason.ProviderError{Message: "no route"}), Class: "transient"}), Until: time.Now().Add(time.Hour)},
+			"f2": {
+				Reason: reason.Of(reason.OffersUnknown{Because: reason.Of(reason.ProviderError{Message: why})}),
+			},
+			"f1": {Reason: reason.Of(reason.OffersUnknown{Because: reason.Of(reason.ProviderError{Message: why})})},
+			"f3": {
+				Reason: reason.Of(
+					reason.FailuresInRow{Failures: 3, Last: reason.Of(reason.ProviderError{Message: "no route"}), Class: "transient"},
+				),
+				Until: time.Now().Add(time.Hour),
+			},
 		},
-		Fleets:     map[fleet.RunnerFleetID]fleet.FleetAddress{"f1": "fleet.linux", "f2": "fleet.spot", "f3": "fleet.mac"},
-		Waits:      map[fleet.FleetAddress][]reason.Reason{"fleet.big": {reason.Of(reason.MaxHourlyReached{Missing: 1, Limit: reason.CostLimit{Attribute: "max_hourly", Amount: "1 USD"}, Price: "2 USD"})}},
-		Schedulers: map[fleet.SchedulerAddress]reason.Reason{"reviewos.main": reason.Of(reason.SchedulerError{Message: "connection refused"})},
-		Unobserved: map[fleet.ProviderAddress]reason.Reason{"aws.virginia": reason.Of(reason.PluginDown{Message: why}), "local.here": reason.Of(reason.PluginDown{Message: "it hangs"})},
+		Fleets: map[fleet.RunnerFleetID]fleet.FleetAddress{"f1": "fleet.linux", "f2": "fleet.spot", "f3": "fleet.mac"},
+		Waits: map[fleet.FleetAddress][]reason.Reason{
+			"fleet.big": {
+				reason.Of(
+					reason.MaxHourlyReached{
+						Missing: 1,
+						Limit:   reason.CostLimit{Attribute: "max_hourly", Amount: "1 USD"},
+						Price:   "2 USD",
+					},
+				),
+			},
+		},
+		Schedulers: map[fleet.SchedulerAddress]reason.Reason{
+			"reviewos.main": reason.Of(reason.SchedulerError{Message: "connection refused"}),
+		},
+		Unobserved: map[fleet.ProviderAddress]reason.Reason{
+			"aws.virginia": reason.Of(reason.PluginDown{Message: why}),
+			"local.here":   reason.Of(reason.PluginDown{Message: "it hangs"}),
+		},
 	}
 	want := `
 Not finished after 1m0s: 1 healthy. Waiting for:
@@ -47,14 +70,23 @@ The next apply continues from here.
 		t.Errorf("it says\n%s\nwant\n%s", got, want)
 	}
 	const brief = "\nNot finished after 1m0s: 1 provisioning, 2 unknown outcomes. The manager continues. To see its progress:\n  forgeyard-fleet status\n"
-	if got := ended(progress.WaitOver, progress.Progress{States: map[fleet.CapacityInstanceState]int{fleet.Provisioning: 1}, Unresolved: 2}, true); got != brief {
+	if got := ended(
+		progress.WaitOver,
+		progress.Progress{States: map[fleet.CapacityInstanceState]int{fleet.Provisioning: 1}, Unresolved: 2},
+		true,
+	); got != brief {
 		t.Errorf("where a manager runs it says\n%s\nwant\n%s", got, brief)
 	}
 }
 
 func TestApplyOfAScaledFleetPointsToServe(t *testing.T) {
 	follows := progress.Progress{Following: 1}
-	unseen := progress.Progress{Following: 1, Schedulers: map[fleet.SchedulerAddress]reason.Reason{"reviewos.main": reason.Of(reason.SchedulerError{Message: "connection refused"})}}
+	unseen := progress.Progress{
+		Following: 1,
+		Schedulers: map[fleet.SchedulerAddress]reason.Reason{
+			"reviewos.main": reason.Of(reason.SchedulerError{Message: "connection refused"}),
+		},
+	}
 	for _, test := range []struct {
 		name   string
 		last   progress.Progress
@@ -76,7 +108,10 @@ func TestProgressShowsAProvidersFailureAndRecovery(t *testing.T) {
 	var out bytes.Buffer
 	at := time.Now()
 	p := (&app{out: &out, outTerminal: false, now: func() time.Time { return at }}).newProgressLines()
-	fails := progress.Progress{At: at, Faults: map[fleet.ProviderAddress]reason.Reason{"local.here": reason.Of(reason.PluginDown{Message: "it hangs"})}}
+	fails := progress.Progress{
+		At:     at,
+		Faults: map[fleet.ProviderAddress]reason.Reason{"local.here": reason.Of(reason.PluginDown{Message: "it hangs"})},
+	}
 	p.observe(fails)
 	p.observe(fails)
 	p.observe(progress.Progress{At: at})
@@ -90,10 +125,15 @@ func TestProgressShowsAProvidersFailureAndRecovery(t *testing.T) {
 // A first plan said "demand 0", as if somebody had asked.
 func TestPlanWithoutDemandSaysSo(t *testing.T) {
 	var out bytes.Buffer
-	(&app{out: &out, now: time.Now}).renderPlan(plans.Plan{Preview: planner.Output{Fleets: []planner.FleetPlan{{
-		Address: "fleet.demo", Desired: 1, Counts: planner.Counts{Ready: 1, Footprint: 1}, Bounds: []fleet.Bound{{Name: "demand", After: 1}},
-		Unseen: reason.Plain("scheduler.forgeyard.ci has not been asked yet how many jobs wait"),
-	}}}})
+	(&app{out: &out, now: time.Now}).renderPlan(plans.Plan{Preview: planner.Output{Fleets: []planner.FleetPlan{
+		{
+			Address: "fleet.demo",
+			Desired: 1,
+			Counts:  planner.Counts{Ready: 1, Footprint: 1},
+			Bounds:  []fleet.Bound{{Name: "demand", After: 1}},
+			Unseen:  reason.Plain("scheduler.forgeyard.ci has not been asked yet how many jobs wait"),
+		},
+	}}})
 	const want = `  fleet.demo: 1 ready, 1 desired (demand unknown, keep 1)
       ! scheduler.forgeyard.ci has not been asked yet how many jobs wait
 No changes. 1 fleet, 1 instance. The demand of queued jobs is unknown.
@@ -104,7 +144,11 @@ No changes. 1 fleet, 1 instance. The demand of queued jobs is unknown.
 }
 
 func TestAnApplyThatSoaksShowsHowToSkipIt(t *testing.T) {
-	soaking := planner.RolloutPlan{Stage: planner.RolloutCanary, SoakEnds: time.Now().Add(time.Minute), Reason: reason.Plain("1 canary healthy for 1 of 15 minutes")}
+	soaking := planner.RolloutPlan{
+		Stage:    planner.RolloutCanary,
+		SoakEnds: time.Now().Add(time.Minute),
+		Reason:   reason.Plain("1 canary healthy for 1 of 15 minutes"),
+	}
 	got := ended(progress.WaitOver, progress.Progress{
 		States:   map[fleet.CapacityInstanceState]int{fleet.Healthy: 2},
 		Rollouts: map[fleet.FleetAddress]planner.RolloutPlan{"fleet.demo": soaking},

@@ -49,7 +49,16 @@ func table(out io.Writer, jobs []queue.Job) error {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tSTATE\tSUBMITTED\tRUNNER\tCOMMAND\tREASON")
 	for _, j := range jobs {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", j.ID, j.State, j.Submitted.Local().Format(time.DateTime), j.Runner, commandLine(j.Command), j.Reason)
+		fmt.Fprintf(
+			w,
+			"%s\t%s\t%s\t%s\t%s\t%s\n",
+			j.ID,
+			j.State,
+			j.Submitted.Local().Format(time.DateTime),
+			j.Runner,
+			commandLine(j.Command),
+			j.Reason,
+		)
 	}
 	return w.Flush()
 }
@@ -93,13 +102,17 @@ func ofOneJob(use, short string, does func(c *cobra.Command, client *queue.Clien
 }
 
 func logCommand() *cobra.Command {
-	return ofOneJob("log", "Print the end of a job's output", func(c *cobra.Command, client *queue.Client, id string) error {
-		tail, err := client.Tail(c.Context(), id)
-		if err == nil {
-			_, err = io.WriteString(c.OutOrStdout(), tail)
-		}
-		return err
-	})
+	return ofOneJob(
+		"log",
+		"Print the end of a job's output",
+		func(c *cobra.Command, client *queue.Client, id string) error {
+			tail, err := client.Tail(c.Context(), id)
+			if err == nil {
+				_, err = io.WriteString(c.OutOrStdout(), tail)
+			}
+			return err
+		},
+	)
 }
 
 func cancelCommand() *cobra.Command {

@@ -32,10 +32,13 @@ func serveCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return s.run(c.Context(), c.OutOrStdout()) },
 	}
 	c.Flags().StringVar(&s.listen, "listen", "127.0.0.1:0", "loopback `ADDRESS` to listen on; port 0 chooses a free port")
-	c.Flags().StringVar(&s.url, "url", "", "`URL` of a TLS proxy by which workers on other machines reach this queue (default: the listen address)")
-	c.Flags().StringVar(&s.tokenFile, "token-file", "", "`FILE` with the token, created if it doesn't exist (default: $"+tokenVariable+", otherwise "+tokenFile+")")
+	c.Flags().
+		StringVar(&s.url, "url", "", "`URL` of a TLS proxy by which workers on other machines reach this queue (default: the listen address)")
+	c.Flags().
+		StringVar(&s.tokenFile, "token-file", "", "`FILE` with the token, created if it doesn't exist (default: $"+tokenVariable+", otherwise "+tokenFile+")")
 	c.Flags().DurationVar(&s.leaseTime, "lease-time", 30*time.Second, "how long a lease is valid without renewal")
-	c.Flags().StringToIntVar(&s.limits, "tenant-limit", nil, "maximum number of running jobs of a tenant, as `TENANT=N`; can be repeated")
+	c.Flags().
+		StringToIntVar(&s.limits, "tenant-limit", nil, "maximum number of running jobs of a tenant, as `TENANT=N`; can be repeated")
 	return c
 }
 
@@ -45,7 +48,10 @@ func (s serving) check() error {
 		return fmt.Errorf("--listen %s: invalid address; use HOST:PORT: %w", s.listen, err)
 	}
 	if ip := net.ParseIP(strings.Trim(host, "[]")); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("--listen %s: not a loopback address. The queue doesn't support TLS, so tokens would be sent unencrypted. Listen on 127.0.0.1 behind a TLS proxy and give the URL of the proxy with --url", s.listen)
+		return fmt.Errorf(
+			"--listen %s: not a loopback address. The queue doesn't support TLS, so tokens would be sent unencrypted. Listen on 127.0.0.1 behind a TLS proxy and give the URL of the proxy with --url",
+			s.listen,
+		)
 	}
 	if s.leaseTime < time.Second {
 		return fmt.Errorf("--lease-time %s: must be at least 1s", s.leaseTime)
@@ -85,7 +91,10 @@ func (s serving) run(ctx context.Context, out io.Writer) error {
 	if made {
 		fmt.Fprintf(out, "Created a token in %s.\n", from)
 	}
-	fmt.Fprintln(out, "This is a reference scheduler, not a CI system: jobs are kept only in memory and are lost when it stops.")
+	fmt.Fprintln(
+		out,
+		"This is a reference scheduler, not a CI system: jobs are kept only in memory and are lost when it stops.",
+	)
 	return serveUntil(ctx, listener, handler, q)
 }
 

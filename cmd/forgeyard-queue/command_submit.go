@@ -21,7 +21,8 @@ type connection struct{ url, tokenFile string }
 
 func (n *connection) flags(c *cobra.Command) {
 	c.Flags().StringVar(&n.url, "url", "", "`URL` of the queue (default: $"+urlVariable+")")
-	c.Flags().StringVar(&n.tokenFile, "token-file", "", "`FILE` with the token (default: $"+tokenVariable+", otherwise "+tokenFile+")")
+	c.Flags().
+		StringVar(&n.tokenFile, "token-file", "", "`FILE` with the token (default: $"+tokenVariable+", otherwise "+tokenFile+")")
 }
 
 func (n *connection) client() (*queue.Client, error) {
@@ -78,7 +79,12 @@ func submitCommand() *cobra.Command {
 	f.Float64Var(&s.cpu, "cpu", 0, "number of CPUs that the job needs, for example 0.5")
 	f.Int64Var(&s.job.Resources.GPU, "gpu", 0, "number of GPUs that the job needs")
 	f.StringToInt64Var(&s.named, "resource", nil, "named resource that the job needs, as `NAME=N`; can be repeated")
-	f.StringArrayVar(&s.env, "env", nil, "environment variable of the job, as `NAME=VALUE`, or NAME to pass on its value here; can be repeated")
+	f.StringArrayVar(
+		&s.env,
+		"env",
+		nil,
+		"environment variable of the job, as `NAME=VALUE`, or NAME to pass on its value here; can be repeated",
+	)
 	f.IntVar(&s.job.Priority, "priority", 0, "jobs with a higher priority start first")
 	f.BoolVar(&s.job.PreemptibleAllowed, "preemptible", false, "the job may run on preemptible instances")
 	f.BoolVar(&s.job.Checkpoint, "checkpoint", false, "the job saves its state on SIGUSR1")
@@ -93,7 +99,10 @@ func (s *submitting) complete() (err error) {
 		return fmt.Errorf("--cpu %g: must be a number, 0 ≤ cpu ≤ 1000000", s.cpu)
 	}
 	r := s.job.Requirement
-	if err := errors.Join(oneOf("--os", r.OS, "linux", "darwin", "windows"), oneOf("--arch", r.Arch, "x86_64", "arm64")); err != nil {
+	if err := errors.Join(
+		oneOf("--os", r.OS, "linux", "darwin", "windows"),
+		oneOf("--arch", r.Arch, "x86_64", "arm64"),
+	); err != nil {
 		return err
 	}
 	s.job.Resources.CPUMilli = int64(s.cpu*1000 + 0.5)

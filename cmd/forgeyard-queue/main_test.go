@@ -83,7 +83,11 @@ func (l *lab) admit(name string) *exec.Cmd {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	request, err := http.NewRequest("PUT", l.url+"/v1/runners/"+name, strings.NewReader(`{"os":"linux","arch":"x86_64","resources":{"cpu_milli":1000,"memory_bytes":1073741824}}`))
+	request, err := http.NewRequest(
+		"PUT",
+		l.url+"/v1/runners/"+name,
+		strings.NewReader(`{"os":"linux","arch":"x86_64","resources":{"cpu_milli":1000,"memory_bytes":1073741824}}`),
+	)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -115,7 +119,26 @@ func TestAJobGoesFromTheCommandLineToAWorkerAndBack(t *testing.T) {
 		t.Errorf("the token's file: %v, %v", info, err)
 	}
 	worker := l.admit("r1")
-	code, out, errs := l.call("submit", "--os", "linux", "--arch", "x86_64", "--cpu", "0.5", "--memory", "512MiB", "--env", "WHO=world", "--count", "3", "--wait", "--", "sh", "-c", `echo "hello $WHO"`)
+	code, out, errs := l.call(
+		"submit",
+		"--os",
+		"linux",
+		"--arch",
+		"x86_64",
+		"--cpu",
+		"0.5",
+		"--memory",
+		"512MiB",
+		"--env",
+		"WHO=world",
+		"--count",
+		"3",
+		"--wait",
+		"--",
+		"sh",
+		"-c",
+		`echo "hello $WHO"`,
+	)
 	if code != 0 || strings.Count(out, "succeeded") != 3 {
 		t.Fatalf("exit %d: %s%s", code, out, errs)
 	}
@@ -123,7 +146,13 @@ func TestAJobGoesFromTheCommandLineToAWorkerAndBack(t *testing.T) {
 	if _, log, _ := l.call("log", id); log != "hello world\n" {
 		t.Errorf("its output is %q", log)
 	}
-	if code, out, errs := l.call("submit", "--wait", "--", "false"); code != 1 || !strings.Contains(errs, "1 of 1 jobs did not succeed") {
+	if code, out, errs := l.call(
+		"submit",
+		"--wait",
+		"--",
+		"false",
+	); code != 1 ||
+		!strings.Contains(errs, "1 of 1 jobs did not succeed") {
 		t.Errorf("a job that fails: exit %d: %s%s", code, out, errs)
 	}
 	_, out, _ = l.call("submit", "--os", "windows", "--", "true")
@@ -209,7 +238,11 @@ func TestJobsShowsCommandsWithArguments(t *testing.T) {
 		`printf "a\x1b[2J\tb\n"`:                {"printf", "a\x1b[2J\tb\n"},
 	} {
 		var out bytes.Buffer
-		if err := table(&out, []queue.Job{{ID: "j1", Command: words}}); err != nil || !strings.Contains(out.String(), "  "+want+"  ") && !strings.Contains(out.String(), "  "+want+"\n") {
+		if err := table(
+			&out,
+			[]queue.Job{{ID: "j1", Command: words}},
+		); err != nil ||
+			!strings.Contains(out.String(), "  "+want+"  ") && !strings.Contains(out.String(), "  "+want+"\n") {
 			t.Errorf("%q: %v\n%s", words, err, out.String())
 		}
 	}
@@ -217,7 +250,13 @@ func TestJobsShowsCommandsWithArguments(t *testing.T) {
 
 func TestVersionFlagPrintsTheVersion(t *testing.T) {
 	var out bytes.Buffer
-	if code := run(context.Background(), []string{"--version"}, &out, &out); code != 0 || out.String() != "forgeyard-queue "+version.Version+"\n" {
+	if code := run(
+		context.Background(),
+		[]string{"--version"},
+		&out,
+		&out,
+	); code != 0 ||
+		out.String() != "forgeyard-queue "+version.Version+"\n" {
 		t.Errorf("exit code %d: %q", code, out.String())
 	}
 }

@@ -45,7 +45,12 @@ func readToken(path string) (string, error) {
 		return "", fmt.Errorf("read the queue's token: %w", err)
 	}
 	if open := info.Mode().Perm() & 0o077; open != 0 && runtime.GOOS != "windows" {
-		return "", fmt.Errorf("the token file %s can be read by other users (%s). Restrict it with:\n  chmod 600 %s", path, info.Mode().Perm(), path)
+		return "", fmt.Errorf(
+			"the token file %s can be read by other users (%s). Restrict it with:\n  chmod 600 %s",
+			path,
+			info.Mode().Perm(),
+			path,
+		)
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {

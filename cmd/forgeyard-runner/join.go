@@ -37,7 +37,13 @@ type joiner struct {
 }
 
 func thisHost(out, errs io.Writer) joiner {
-	j := joiner{in: os.Stdin, out: out, errs: errs, service: serviceOf(runtime.GOOS, os.Geteuid()), patience: 30 * time.Second}
+	j := joiner{
+		in:       os.Stdin,
+		out:      out,
+		errs:     errs,
+		service:  serviceOf(runtime.GOOS, os.Geteuid()),
+		patience: 30 * time.Second,
+	}
 	// join asks for what can't be found out here.
 	j.folder, _ = homeOf(os.Geteuid(), os.Getenv)
 	j.self, _ = os.Executable()
@@ -99,7 +105,12 @@ func join(ctx context.Context, args []string, j joiner) int {
 	flags.SetOutput(j.errs)
 	flags.Usage = func() { fmt.Fprint(j.errs, joinUsage); flags.PrintDefaults() }
 	foreground := flags.Bool("foreground", false, "run the agent in the foreground instead of starting a service")
-	flags.StringVar(&j.folder, "home", j.folder, "`DIR` of the agent (default: "+homeVariable+", else /opt/forgeyard-runner for root, else forgeyard-runner in ~/.local/state)")
+	flags.StringVar(
+		&j.folder,
+		"home",
+		j.folder,
+		"`DIR` of the agent (default: "+homeVariable+", else /opt/forgeyard-runner for root, else forgeyard-runner in ~/.local/state)",
+	)
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return exitDone
@@ -124,7 +135,10 @@ func join(ctx context.Context, args []string, j joiner) int {
 		fmt.Fprintf(j.out, "The agent of this command is already running (process %s); nothing to do.\n", runs)
 		return exitDone
 	case *foreground:
-		fmt.Fprintf(j.out, "The agent runs in the foreground. Press Ctrl-C to stop it; run the same command to start it again.\n")
+		fmt.Fprintf(
+			j.out,
+			"The agent runs in the foreground. Press Ctrl-C to stop it; run the same command to start it again.\n",
+		)
 		return run(ctx, agentArguments(j.folder), j.out, j.errs)
 	}
 	return j.startAndWait(ctx, document)
@@ -153,7 +167,11 @@ func (j joiner) install(ctx context.Context, document bootstrap.Document) (runs 
 	}
 	// One whose host was released ends by itself within a few heartbeats.
 	if running && !j.until(ctx, func() bool { _, still := lockfile.Holder(lockIn(j.folder)); return !still }) {
-		return "", fmt.Errorf("another agent is running here (process %s, in %s): if its host was released, it ends by itself within a minute, so try again; otherwise release that host first", pid, j.folder)
+		return "", fmt.Errorf(
+			"another agent is running here (process %s, in %s): if its host was released, it ends by itself within a minute, so try again; otherwise release that host first",
+			pid,
+			j.folder,
+		)
 	}
 	if err := installBinary(j.self, binaryIn(j.folder)); err != nil {
 		return "", fmt.Errorf("install the agent: %w", err)
@@ -237,7 +255,12 @@ func (j joiner) start(ctx context.Context) (logs string, ended <-chan int, err e
 	}
 	ended, pid, err := startInBackground(j.folder)
 	if err == nil {
-		fmt.Fprintf(j.out, "The agent runs in the background (process %d), not as a service: after a reboot, run the command again. Log: %s\n", pid, logIn(j.folder))
+		fmt.Fprintf(
+			j.out,
+			"The agent runs in the background (process %d), not as a service: after a reboot, run the command again. Log: %s\n",
+			pid,
+			logIn(j.folder),
+		)
 	}
 	return logIn(j.folder), ended, err
 }

@@ -96,7 +96,11 @@ func fitsService(folder string) error {
 	if servicePath.MatchString(folder) {
 		return nil
 	}
-	return fmt.Errorf("folder %q can't be written into a service file: use letters, digits, '.', '-' and '_' only, set with %s", folder, homeVariable)
+	return fmt.Errorf(
+		"folder %q can't be written into a service file: use letters, digits, '.', '-' and '_' only, set with %s",
+		folder,
+		homeVariable,
+	)
 }
 
 func startBySystemd(ctx context.Context, folder string) (string, error) {
@@ -108,7 +112,14 @@ func startBySystemd(ctx context.Context, folder string) (string, error) {
 	}
 	name := filepath.Base(unitPath)
 	return "journalctl -u " + name, errors.Join(
-		command(ctx, "systemctl", "daemon-reload"), command(ctx, "systemctl", "enable", name), command(ctx, "systemctl", "restart", name))
+		command(
+			ctx,
+			"systemctl",
+			"daemon-reload",
+		),
+		command(ctx, "systemctl", "enable", name),
+		command(ctx, "systemctl", "restart", name),
+	)
 }
 
 func startByLaunchd(ctx context.Context, folder string) (string, error) {

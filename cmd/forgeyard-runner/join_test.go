@@ -107,7 +107,14 @@ func joinerOf(t *testing.T, document string) (j joiner, out, errs *bytes.Buffer)
 		t.Fatal(err)
 	}
 	out, errs = &bytes.Buffer{}, &bytes.Buffer{}
-	return joiner{in: strings.NewReader(document), out: out, errs: errs, folder: filepath.Join(folder, "home"), self: self, patience: time.Minute}, out, errs
+	return joiner{
+		in:       strings.NewReader(document),
+		out:      out,
+		errs:     errs,
+		folder:   filepath.Join(folder, "home"),
+		self:     self,
+		patience: time.Minute,
+	}, out, errs
 }
 
 const joinDocument = `{"manager_url":"https://127.0.0.1:1","server_name":"manager.lab.forgeyard-fleet.internal","token":"fyt1.x",
@@ -147,7 +154,12 @@ func TestJoinHandsTheAgentToTheServiceManager(t *testing.T) {
 	started := ""
 	j.patience = time.Millisecond
 	j.service = func(_ context.Context, folder string) (string, error) { started = folder; return "the journal", nil }
-	if code := join(t.Context(), nil, j); code != exitDone || started != j.folder || !strings.Contains(out.String(), "the journal") {
+	if code := join(
+		t.Context(),
+		nil,
+		j,
+	); code != exitDone || started != j.folder ||
+		!strings.Contains(out.String(), "the journal") {
 		t.Errorf("status %d, started in %q\n%s", code, started, out)
 	}
 }

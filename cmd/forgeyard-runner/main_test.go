@@ -21,7 +21,16 @@ import (
 func build(t *testing.T, goos, goarch string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "forgeyard-runner-"+goos+"-"+goarch)
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X github.com/forgeyard/forgeyard-fleet/cmd/internal/version.Version=9.8.7", "-o", path, ".")
+	cmd := exec.Command(
+		"go",
+		"build",
+		"-trimpath",
+		"-ldflags",
+		"-s -w -X github.com/forgeyard/forgeyard-fleet/cmd/internal/version.Version=9.8.7",
+		"-o",
+		path,
+		".",
+	)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build for %s-%s: %v\n%s", goos, goarch, err, out)
@@ -91,7 +100,14 @@ func TestTheBinaryLinksOnlyWhatAHostNeeds(t *testing.T) {
 		switch {
 		case !strings.Contains(first, "."): // the standard library
 		case strings.HasPrefix(name, "golang.org/x/sys/"):
-		case name == own+"core/agent", name == own+"core/agentapi", name == own+"core/plainjson", name == own+"core/replacefile", strings.HasPrefix(name, own+"core/agent/"), name == own+"core/queue/worker", name == own+"plugin-sdk/bootstrap", strings.HasPrefix(name, own+"cmd/"):
+		case name == own+"core/agent",
+			name == own+"core/agentapi",
+			name == own+"core/plainjson",
+			name == own+"core/replacefile",
+			strings.HasPrefix(name, own+"core/agent/"),
+			name == own+"core/queue/worker",
+			name == own+"plugin-sdk/bootstrap",
+			strings.HasPrefix(name, own+"cmd/"):
 		default:
 			t.Errorf("the agent links %s", name)
 		}

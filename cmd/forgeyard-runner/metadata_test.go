@@ -10,12 +10,19 @@ import (
 
 func TestAgentAndWorkerAgreeOnTheFileOfTheHostsEnd(t *testing.T) {
 	if agent.InterruptionVariable != worker.HostInterruptionVariable {
-		t.Errorf("the agent names it by %s, the worker looks for %s", agent.InterruptionVariable, worker.HostInterruptionVariable)
+		t.Errorf(
+			"the agent names it by %s, the worker looks for %s",
+			agent.InterruptionVariable,
+			worker.HostInterruptionVariable,
+		)
 	}
 }
 
 func TestARehearsalElsewhereThanOnThisHostIsRefused(t *testing.T) {
-	if _, err := metadataOf("aws http://192.0.2.7:80"); err == nil || !strings.Contains(err.Error(), metadataVariable) || !strings.Contains(err.Error(), "loopback") {
+	if _, err := metadataOf(
+		"aws http://192.0.2.7:80",
+	); err == nil || !strings.Contains(err.Error(), metadataVariable) ||
+		!strings.Contains(err.Error(), "loopback") {
 		t.Errorf("the error is %v", err)
 	}
 	if m, err := metadataOf("gcp http://127.0.0.1:80"); err != nil || m.Platform != "gcp" {

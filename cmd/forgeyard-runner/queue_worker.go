@@ -14,7 +14,10 @@ import (
 // no more jobs, finishes those that it has and ends.
 func queueWorker(taking context.Context, args []string, errs io.Writer) int {
 	if len(args) > 0 {
-		fmt.Fprintln(errs, "forgeyard-runner queue-worker takes no arguments: the agent passes the address of the queue in the environment")
+		fmt.Fprintln(
+			errs,
+			"forgeyard-runner queue-worker takes no arguments: the agent passes the address of the queue in the environment",
+		)
 		return exitUsage
 	}
 	log := slog.New(slog.NewJSONHandler(errs, nil))

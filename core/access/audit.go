@@ -10,7 +10,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
-// AuditRecord is one thing that somebody did [193].
+// AuditRecord is one thing that somebody did (spec §193).
 type AuditRecord struct {
 	ID     string    `json:"id"`
 	At     time.Time `json:"at"`

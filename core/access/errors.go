@@ -11,7 +11,9 @@ import (
 // ErrUnauthenticated refuses a caller without a valid identity. It is one sentence
 // for a token that is missing, wrong, expired and revoked: who tries tokens
 // learns nothing.
-var ErrUnauthenticated = errors.New("the token is not accepted: it is missing, wrong, expired or revoked; make one with: forgeyard-fleet token create")
+var ErrUnauthenticated = errors.New(
+	"the token is not accepted: it is missing, wrong, expired or revoked; make one with: forgeyard-fleet token create",
+)
 
 // InvalidError refuses a request that can't be carried out as it is. Its reason
 // is for any caller: it holds no secret and ends in what to do.

@@ -1,6 +1,6 @@
 package access
 
-// Permission is one of the seven of the specification [191].
+// Permission is one of the seven of the specification (spec §191).
 type Permission string
 
 // The permissions of section 191.

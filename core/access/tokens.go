@@ -95,7 +95,12 @@ func (s TokenStore) CreateToken(ctx context.Context, wanted NewToken) (Token, st
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // it ends the program rather than fail
 	secret := secretPrefix + secretEncoding.EncodeToString(random[:])
-	record, err := NewAuditRecord(ctx, s.clock(), "token create", fmt.Sprintf("token %q (%s) with %s", token.Name, token.ID, grants(token)))
+	record, err := NewAuditRecord(
+		ctx,
+		s.clock(),
+		"token create",
+		fmt.Sprintf("token %q (%s) with %s", token.Name, token.ID, grants(token)),
+	)
 	if err != nil {
 		return Token{}, "", err
 	}
@@ -115,13 +120,25 @@ func (s TokenStore) checkNewToken(ctx context.Context, wanted NewToken) error {
 	switch {
 	// A name begins with a letter and an id with a digit, so neither is the other.
 	case !fleet.ValidName(wanted.Name):
-		return Invalid("the name %q can't be a token's: use lower-case letters, digits, - and _, at most 63, a letter first", wanted.Name)
+		return Invalid(
+			"the name %q can't be a token's: use lower-case letters, digits, - and _, at most 63, a letter first",
+			wanted.Name,
+		)
 	case len(wanted.Permissions) == 0:
 		return Invalid("the token %q has no permission; give one or more of %s", wanted.Name, joined(AllPermissions()))
 	case wanted.For < 0:
-		return Invalid("the token %q would have expired %s ago; give the time that it shall be good for", wanted.Name, -wanted.For)
+		return Invalid(
+			"the token %q would have expired %s ago; give the time that it shall be good for",
+			wanted.Name,
+			-wanted.For,
+		)
 	case wanted.For > LongestToken:
-		return Invalid("the token %q would be good for %s, and at most %d days can be given; without a time it is good until it is revoked", wanted.Name, wanted.For, LongestToken/(24*time.Hour))
+		return Invalid(
+			"the token %q would be good for %s, and at most %d days can be given; without a time it is good until it is revoked",
+			wanted.Name,
+			wanted.For,
+			LongestToken/(24*time.Hour),
+		)
 	}
 	for _, p := range wanted.Permissions {
 		if !slices.Contains(AllPermissions(), p) {
@@ -139,7 +156,11 @@ func (s TokenStore) checkNewToken(ctx context.Context, wanted NewToken) error {
 		// A misspelled fleet would make a token that does nothing, and says so late.
 		only := Caller{Fleets: []fleet.FleetAddress{address}}
 		if !slices.ContainsFunc(there, func(f fleet.ManagedFleet) bool { return only.MayTouch(f.Address) }) {
-			return Invalid("fleet %q, to which the token %q is to be limited, was not applied; write fleet.NAME as forgeyard-fleet list shows it", address, wanted.Name)
+			return Invalid(
+				"fleet %q, to which the token %q is to be limited, was not applied; write fleet.NAME as forgeyard-fleet list shows it",
+				address,
+				wanted.Name,
+			)
 		}
 	}
 	return nil
@@ -158,10 +179,18 @@ func (c Caller) mayGrant(t store.APIToken) error {
 		}
 	}
 	if !c.mayTouchAll(t.Fleets) {
-		return Invalid("%s is limited to fleets, and can't make a token for all; limit the token to %s", c.Name, joined(c.Fleets))
+		return Invalid(
+			"%s is limited to fleets, and can't make a token for all; limit the token to %s",
+			c.Name,
+			joined(c.Fleets),
+		)
 	}
 	if !c.Until.IsZero() && (t.Expires.IsZero() || t.Expires.After(c.Until)) {
-		return Invalid("%s expires at %s, and can't make a token that is good for longer; give a shorter time", c.Name, c.Until.UTC().Format(time.RFC3339))
+		return Invalid(
+			"%s expires at %s, and can't make a token that is good for longer; give a shorter time",
+			c.Name,
+			c.Until.UTC().Format(time.RFC3339),
+		)
 	}
 	return nil
 }
@@ -217,7 +246,12 @@ func (s TokenStore) DeleteToken(ctx context.Context, idOrName string) error {
 	if n < 0 {
 		return missing
 	}
-	record, err := NewAuditRecord(ctx, s.clock(), "token delete", fmt.Sprintf("token %q (%s)", tokens[n].Name, tokens[n].ID))
+	record, err := NewAuditRecord(
+		ctx,
+		s.clock(),
+		"token delete",
+		fmt.Sprintf("token %q (%s)", tokens[n].Name, tokens[n].ID),
+	)
 	if err != nil {
 		return err
 	}
@@ -256,7 +290,15 @@ func secretDigest(secret string) string {
 }
 
 func tokenOf(t store.APIToken) Token {
-	token := Token{ID: t.ID, Name: t.Name, Fleets: t.Fleets, Created: t.Created, By: t.By, Expires: t.Expires, Revoked: t.Revoked}
+	token := Token{
+		ID:      t.ID,
+		Name:    t.Name,
+		Fleets:  t.Fleets,
+		Created: t.Created,
+		By:      t.By,
+		Expires: t.Expires,
+		Revoked: t.Revoked,
+	}
 	for _, p := range t.Permissions {
 		token.Permissions = append(token.Permissions, Permission(p))
 	}

@@ -48,7 +48,10 @@ func withFleets(t *testing.T, now *time.Time, addresses ...fleet.FleetAddress) *
 	}
 	apply := store.Apply{Definition: fleet.Definition{Installation: "demo"}, At: clock()}
 	for _, a := range addresses {
-		apply.Fleets = append(apply.Fleets, fleet.ManagedFleet{ID: fleet.RunnerFleetID(a), RunnerFleet: fleet.RunnerFleet{Address: a}})
+		apply.Fleets = append(
+			apply.Fleets,
+			fleet.ManagedFleet{ID: fleet.RunnerFleetID(a), RunnerFleet: fleet.RunnerFleet{Address: a}},
+		)
 	}
 	if _, err := s.ApplyDefinition(t.Context(), apply); err != nil {
 		t.Fatal(err)
@@ -74,14 +77,27 @@ func TestATokensSecretAuthenticatesUntilItsEnd(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := withFleets(t, &now, "fleet.linux")
 	owner := LocalUser("ada")
-	_, lasting := create(t, m, owner, NewToken{Name: "lasting", Permissions: []Permission{ReadFleets, ScaleFleets}, Fleets: []fleet.FleetAddress{"fleet.linux"}})
+	_, lasting := create(
+		t,
+		m,
+		owner,
+		NewToken{
+			Name:        "lasting",
+			Permissions: []Permission{ReadFleets, ScaleFleets},
+			Fleets:      []fleet.FleetAddress{"fleet.linux"},
+		},
+	)
 	_, short := create(t, m, owner, NewToken{Name: "short", Permissions: []Permission{ReadFleets}, For: time.Hour})
 
 	got, err := m.Authenticate(t.Context(), lasting)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Caller{Name: "token lasting", Permissions: []Permission{ReadFleets, ScaleFleets}, Fleets: []fleet.FleetAddress{"fleet.linux"}}
+	want := Caller{
+		Name:        "token lasting",
+		Permissions: []Permission{ReadFleets, ScaleFleets},
+		Fleets:      []fleet.FleetAddress{"fleet.linux"},
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -159,7 +175,12 @@ func TestATokenThatWouldBeUselessIsRefused(t *testing.T) {
 func TestATokenCannotGrantWhatItsMakerLacks(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := withFleets(t, &now, "fleet.linux", "fleet.mac")
-	maker := Caller{Name: "token maker", Permissions: []Permission{ReadFleets, ManageFleets}, Fleets: []fleet.FleetAddress{"fleet.linux"}, Until: now.Add(time.Hour)}
+	maker := Caller{
+		Name:        "token maker",
+		Permissions: []Permission{ReadFleets, ManageFleets},
+		Fleets:      []fleet.FleetAddress{"fleet.linux"},
+		Until:       now.Add(time.Hour),
+	}
 	read, linux := []Permission{ReadFleets}, []fleet.FleetAddress{"fleet.linux"}
 	for name, test := range map[string]struct {
 		wanted  NewToken
@@ -188,7 +209,12 @@ func TestALimitedCallerSeesAndRevokesOnlyTokensThatReachNoFurther(t *testing.T) 
 	owner, read := LocalUser("ada"), []Permission{ReadFleets}
 	create(t, m, owner, NewToken{Name: "all", Permissions: read})
 	create(t, m, owner, NewToken{Name: "linux", Permissions: read, Fleets: []fleet.FleetAddress{"fleet.linux"}})
-	create(t, m, owner, NewToken{Name: "both", Permissions: read, Fleets: []fleet.FleetAddress{"fleet.linux", "fleet.mac"}})
+	create(
+		t,
+		m,
+		owner,
+		NewToken{Name: "both", Permissions: read, Fleets: []fleet.FleetAddress{"fleet.linux", "fleet.mac"}},
+	)
 	limited := Caller{Name: "token limited", Permissions: AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.linux"}}
 	tokens, err := m.Tokens(as(t, limited))
 	if err != nil || len(tokens) != 1 || tokens[0].Name != "linux" {
@@ -212,8 +238,16 @@ func TestALimitedCallerSeesAndRevokesOnlyTokensThatReachNoFurther(t *testing.T) 
 func TestEveryMakingAndRevokingOfATokenIsAudited(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := withFleets(t, &now)
-	token, secret := create(t, m, LocalUser("ada"), NewToken{Name: "ci", Permissions: []Permission{ReadFleets}, For: time.Hour})
-	if _, _, err := m.CreateToken(as(t, LocalUser("bob")), NewToken{Name: "ci", Permissions: []Permission{ReadFleets}}); err == nil {
+	token, secret := create(
+		t,
+		m,
+		LocalUser("ada"),
+		NewToken{Name: "ci", Permissions: []Permission{ReadFleets}, For: time.Hour},
+	)
+	if _, _, err := m.CreateToken(
+		as(t, LocalUser("bob")),
+		NewToken{Name: "ci", Permissions: []Permission{ReadFleets}},
+	); err == nil {
 		t.Fatal("a name was taken twice")
 	}
 	now = now.Add(time.Minute)

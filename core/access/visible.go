@@ -30,7 +30,10 @@ func (c Caller) MaySee(r fleet.CapacityReservation) bool {
 
 // Reservations are those of which the caller may know.
 func (c Caller) Reservations(all []planner.ReservationPlan) []planner.ReservationPlan {
-	return slices.DeleteFunc(slices.Clone(all), func(p planner.ReservationPlan) bool { return !c.MaySee(p.CapacityReservation) })
+	return slices.DeleteFunc(
+		slices.Clone(all),
+		func(p planner.ReservationPlan) bool { return !c.MaySee(p.CapacityReservation) },
+	)
 }
 
 // Unrecorded leaves out what isn't of the caller's fleets.

@@ -86,7 +86,13 @@ func (k *client) trust(t agentapi.Trust) {
 	if k.enrolled != nil {
 		k.close()
 	}
-	k.unenrolled, k.enrolled = k.newHTTPClient(k.config.TLS(t, false), k.config.Now), k.newHTTPClient(k.config.TLS(t, true), k.config.Now)
+	k.unenrolled, k.enrolled = k.newHTTPClient(
+		k.config.TLS(t, false),
+		k.config.Now,
+	), k.newHTTPClient(
+		k.config.TLS(t, true),
+		k.config.Now,
+	)
 }
 
 // newHTTPClient makes a client over the pinned TLS that shows the agent's certificate

@@ -30,7 +30,13 @@ func enroll(ctx context.Context, c Config, k *client, i *identity, m *metadata.C
 			c.Logger.Warn("no identity document for this host; the manager may refuse it", "error", err)
 		}
 		err = k.call(ctx, agentapi.EnrollPath, agentapi.EnrollRequest{
-			Token: c.Token, CSR: csr, Clock: c.Now().UTC(), AgentVersion: c.Version, OS: runtime.GOOS, Arch: runtime.GOARCH, Evidence: shown,
+			Token:        c.Token,
+			CSR:          csr,
+			Clock:        c.Now().UTC(),
+			AgentVersion: c.Version,
+			OS:           runtime.GOOS,
+			Arch:         runtime.GOARCH,
+			Evidence:     shown,
 		}, &answer)
 		if err == nil {
 			if err = i.keepEnrollment(answer, c.Now()); err == nil {

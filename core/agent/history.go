@@ -59,7 +59,11 @@ func openHistory(folder string) (*history, error) {
 		return nil, fmt.Errorf("read which jobs this host has run: %w", err)
 	}
 	if err := json.Unmarshal(content, &h.record); err != nil {
-		return nil, fmt.Errorf("read which jobs this host has run: %s is damaged; this host must be replaced: %w", h.path, err)
+		return nil, fmt.Errorf(
+			"read which jobs this host has run: %s is damaged; this host must be replaced: %w",
+			h.path,
+			err,
+		)
 	}
 	return h, nil
 }

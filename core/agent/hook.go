@@ -21,7 +21,7 @@ func (r *runner) hookDue() bool {
 // over, once nothing else is left of it. It runs as the agent's own user, since it
 // must be able to remove what a job left anywhere.
 //
-// A hook that failed is not run again: the host is for people to look at [145].
+// A hook that failed is not run again: the host is for people to look at (spec §145).
 func (r *runner) startHook() {
 	if r.hookRunning || !r.hookDue() || r.hasRemains() || r.history.record.CleanupFailed != "" {
 		return

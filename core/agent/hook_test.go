@@ -14,14 +14,22 @@ import (
 
 // cleaning is a directive with a hook that is a shell's.
 func cleaning(command, hook string) agentapi.Directive {
-	return agentapi.Directive{Want: agentapi.WantRun, Order: "one", Command: []string{"sh", "-c", command}, Cleanup: []string{"sh", "-c", hook}}
+	return agentapi.Directive{
+		Want:    agentapi.WantRun,
+		Order:   "one",
+		Command: []string{"sh", "-c", command},
+		Cleanup: []string{"sh", "-c", hook},
+	}
 }
 
 func TestTheCleanUpHookRunsBetweenJobs(t *testing.T) {
 	h := newJobHost(t)
 	h.config.CleanupTime = 20 * time.Second
 	log := filepath.Join(t.TempDir(), "log")
-	directive := cleaning("echo job $(ls -A "+h.config.StateDir+"/work | wc -l) >> "+log, "echo hook $(ls "+h.config.StateDir+" | grep -c work) $GREETING$FORGEYARD_JOB >> "+log)
+	directive := cleaning(
+		"echo job $(ls -A "+h.config.StateDir+"/work | wc -l) >> "+log,
+		"echo hook $(ls "+h.config.StateDir+" | grep -c work) $GREETING$FORGEYARD_JOB >> "+log,
+	)
 	directive.Env = map[string]string{"GREETING": "of the job"}
 	directive.MaxJobs = 2
 	m := &playedManager{t: t, next: 20 * time.Millisecond, directive: directive}
@@ -62,7 +70,8 @@ func TestAHostWhoseCleanUpHookFailsComplainsAndBeginsNoOtherJob(t *testing.T) {
 				if err := end(); err != nil {
 					t.Error(err)
 				}
-				if beat := m.last(); beat.JobsRun != 1 || beat.Unhealthy == "" || !strings.HasPrefix(beat.Unhealthy, "the clean-up hook failed: sh") {
+				if beat := m.last(); beat.JobsRun != 1 || beat.Unhealthy == "" ||
+					!strings.HasPrefix(beat.Unhealthy, "the clean-up hook failed: sh") {
 					t.Errorf("%s the beat is %+v", when, beat)
 				}
 				again, err := openHistory(h.config.StateDir)
@@ -80,7 +89,11 @@ func TestInterruptedCleanUpHookRunsAtTheNextStart(t *testing.T) {
 	h := newJobHost(t)
 	h.config.CleanupTime = time.Minute
 	folder := t.TempDir()
-	m := &playedManager{t: t, next: 20 * time.Millisecond, directive: cleaning("true", "echo >> "+folder+"/begun; [ -e "+folder+"/quick ] || sleep 600")}
+	m := &playedManager{
+		t:         t,
+		next:      20 * time.Millisecond,
+		directive: cleaning("true", "echo >> "+folder+"/begun; [ -e "+folder+"/quick ] || sleep 600"),
+	}
 	begun := func() int {
 		content, _ := os.ReadFile(filepath.Join(folder, "begun"))
 		return len(content)
@@ -99,7 +112,10 @@ func TestInterruptedCleanUpHookRunsAtTheNextStart(t *testing.T) {
 	m.set(func() { m.directive = agentapi.Directive{Want: agentapi.WantWait, Order: "two"} })
 	end = h.begin(h.against(m))
 	waitFor(t, "the hook runs again", func() bool { return begun() == 2 })
-	m.eventually("it is done and nothing is complained of", func() bool { return m.last().Order == "two" && m.last().Unhealthy == "" })
+	m.eventually(
+		"it is done and nothing is complained of",
+		func() bool { return m.last().Order == "two" && m.last().Unhealthy == "" },
+	)
 	if err := end(); err != nil {
 		t.Error(err)
 	}

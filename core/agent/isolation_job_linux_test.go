@@ -68,7 +68,10 @@ func TestNothingOfAnIsolatedJobIsLeftForTheNextOne(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h.t = t
-			j := h.startAs(u, `touch left "$TMPDIR/left"; mkdir -p /tmp/`+mine+`/a /dev/shm/`+mine+`; chmod 500 /tmp/`+mine+`/a; `+script)
+			j := h.startAs(
+				u,
+				`touch left "$TMPDIR/left"; mkdir -p /tmp/`+mine+`/a /dev/shm/`+mine+`; chmod 500 /tmp/`+mine+`/a; `+script,
+			)
 			r := j.finish(t.Context())
 			if !r.clean || r.problem != "" {
 				t.Errorf("the job ended with %+v: %s", r, h.log())
@@ -99,7 +102,11 @@ func TestForeignProcessOfTheJobUserEndsWithTheJob(t *testing.T) {
 	h.waitForLog("ready")
 	// As a job would by a service of the host, such as cron: no ancestor is the job's.
 	id := strconv.Itoa(u.UID)
-	service := exec.Command("sh", "-c", "setpriv --reuid "+id+" --regid "+id+" --clear-groups env -i /bin/sleep 600; exit $?")
+	service := exec.Command(
+		"sh",
+		"-c",
+		"setpriv --reuid "+id+" --regid "+id+" --clear-groups env -i /bin/sleep 600; exit $?",
+	)
 	if err := process.Start(service); err != nil {
 		t.Fatal(err)
 	}
@@ -163,13 +170,20 @@ func TestTheUserOfIsolatedJobsIsTheAgentsAlone(t *testing.T) {
 	if named.UID == 0 || named.Name != "games" || len(named.Groups) > 0 {
 		t.Errorf("the user games is %+v", named)
 	}
-	if s := isolation.Settle(t.Context(), other.host(), isolation.Demand{User: "games", Isolated: true}); s.Err == nil || !strings.Contains(s.Err.Error(), "another agent on this host runs jobs as the user games") {
+	if s := isolation.Settle(
+		t.Context(),
+		other.host(),
+		isolation.Demand{User: "games", Isolated: true},
+	); s.Err == nil ||
+		!strings.Contains(s.Err.Error(), "another agent on this host runs jobs as the user games") {
 		t.Errorf("a user that another agent has: %v", s.Err)
 	}
 	named.Release()
 
 	busy := exec.Command("sleep", "600")
-	busy.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(named.UID), Gid: uint32(named.GID)}}
+	busy.SysProcAttr = &syscall.SysProcAttr{
+		Credential: &syscall.Credential{Uid: uint32(named.UID), Gid: uint32(named.GID)},
+	}
 	if err := process.Start(busy); err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +193,12 @@ func TestTheUserOfIsolatedJobsIsTheAgentsAlone(t *testing.T) {
 		"root":         "runner.user root has the rights of root",
 		"no-such-user": `runner.user: this host has no user "no-such-user"`,
 	} {
-		if s := isolation.Settle(t.Context(), h.config.host(), isolation.Demand{User: user, Isolated: true}); s.Err == nil || !strings.Contains(s.Err.Error(), says) {
+		if s := isolation.Settle(
+			t.Context(),
+			h.config.host(),
+			isolation.Demand{User: user, Isolated: true},
+		); s.Err == nil ||
+			!strings.Contains(s.Err.Error(), says) {
 			t.Errorf("as %s: %v", user, s.Err)
 		}
 	}
@@ -194,11 +213,15 @@ func TestWithoutIsolationAJobIsTheNamedUserAsEverywhere(t *testing.T) {
 	if s.Err != nil {
 		t.Fatal(s.Err)
 	}
-	if r := h.startAs(s.User, `id -un; id -G; grep NoNewPrivs /proc/self/status; touch here; pwd`).finish(t.Context()); r.failed || r.problem != "" {
+	if r := h.startAs(s.User, `id -un; id -G; grep NoNewPrivs /proc/self/status; touch here; pwd`).
+		finish(t.Context()); r.failed ||
+		r.problem != "" {
 		t.Errorf("the job ended with %+v", r)
 	}
 	groups := run(t, "id", "-G", "games")
-	if want := "games\n" + groups + "NoNewPrivs:\t0\n" + isolation.OtherUserFolder(h.config.host()) + "\n"; h.log() != want {
+	if want := "games\n" + groups + "NoNewPrivs:\t0\n" + isolation.OtherUserFolder(
+		h.config.host(),
+	) + "\n"; h.log() != want {
 		t.Errorf("the job says\n%swant\n%s", h.log(), want)
 	}
 	if s := isolation.Settle(t.Context(), h.config.host(), isolation.Demand{User: "root"}); s.Err != nil || s.User != nil {
@@ -228,7 +251,12 @@ func TestAnAgentThatIsNotRootSaysThatJobsAreNotIsolated(t *testing.T) {
 		{Isolated: true, User: "games"}: "the agent does not run as root",
 		{User: "games"}:                 "requires an agent that runs as root",
 	} {
-		if s := isolation.Settle(t.Context(), h.config.host(), demand); s.Err == nil || !strings.Contains(s.Err.Error(), says) {
+		if s := isolation.Settle(
+			t.Context(),
+			h.config.host(),
+			demand,
+		); s.Err == nil ||
+			!strings.Contains(s.Err.Error(), says) {
 			t.Errorf("%+v: %v", demand, s.Err)
 		}
 	}
@@ -242,7 +270,16 @@ func TestAnAgentWhoseIsolationIsLostBeginsNoJobAndComplains(t *testing.T) {
 		return
 	}
 	h := newIsolatedHost(t)
-	m := &playedManager{t: t, next: 20 * time.Millisecond, directive: agentapi.Directive{Want: agentapi.WantRun, Order: "one", RequireIsolation: true, Command: []string{"true"}}}
+	m := &playedManager{
+		t:    t,
+		next: 20 * time.Millisecond,
+		directive: agentapi.Directive{
+			Want:             agentapi.WantRun,
+			Order:            "one",
+			RequireIsolation: true,
+			Command:          []string{"true"},
+		},
+	}
 	r := h.against(m)
 	end := h.begin(r)
 	m.eventually("jobs run", func() bool { return m.last().JobsRun > 0 })
@@ -252,7 +289,8 @@ func TestAnAgentWhoseIsolationIsLostBeginsNoJobAndComplains(t *testing.T) {
 	var jobs int
 	m.eventually("it complains", func() bool {
 		jobs = m.last().JobsRun
-		return strings.Contains(m.last().Unhealthy, "can read "+h.config.BootstrapFile) && m.last().Isolation == agentapi.IsolationNone
+		return strings.Contains(m.last().Unhealthy, "can read "+h.config.BootstrapFile) &&
+			m.last().Isolation == agentapi.IsolationNone
 	})
 	beats := 0
 	m.set(func() { beats = len(m.beats) })

@@ -164,10 +164,22 @@ func newIsolatedHost(t *testing.T) *jobHost {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(base) })
 	c := Config{
-		StateDir: filepath.Join(base, "agent"), BootstrapFile: filepath.Join(base, "bootstrap.json"), JobsDir: filepath.Join(base, "jobs"),
-		ManagerURL: "https://none", Token: "t", LogLimit: 1 << 16, Helper: []string{"/proc/self/exe", helperArgument},
-		CleanupTime: 20 * time.Second, Logger: slog.New(slog.DiscardHandler), Path: os.Getenv("PATH"),
-		LockFile: filepath.Join(base, "agent", "lock"), Now: time.Now, Random: func() float64 { return 0 },
+		StateDir: filepath.Join(
+			base,
+			"agent",
+		),
+		BootstrapFile: filepath.Join(base, "bootstrap.json"),
+		JobsDir:       filepath.Join(base, "jobs"),
+		ManagerURL:    "https://none",
+		Token:         "t",
+		LogLimit:      1 << 16,
+		Helper:        []string{"/proc/self/exe", helperArgument},
+		CleanupTime:   20 * time.Second,
+		Logger:        slog.New(slog.DiscardHandler),
+		Path:          os.Getenv("PATH"),
+		LockFile:      filepath.Join(base, "agent", "lock"),
+		Now:           time.Now,
+		Random:        func() float64 { return 0 },
 	}
 	if err := os.Mkdir(c.StateDir, 0o700); err != nil {
 		t.Fatal(err)
@@ -271,7 +283,11 @@ echo name server; (exec 3<>/dev/tcp/169.254.169.254/53; printf 'GET / HTTP/1.0\r
 			t.Errorf("the job doesn't say %q", want)
 		}
 	}
-	if _, session, _ := strings.Cut(log, "session "); len(strings.Fields(session)) < 2 || strings.Fields(session)[0] != strings.Fields(session)[1] {
+	if _, session, _ := strings.Cut(
+		log,
+		"session ",
+	); len(strings.Fields(session)) < 2 ||
+		strings.Fields(session)[0] != strings.Fields(session)[1] {
 		t.Error("the job has no session of its own")
 	}
 	if strings.Count(log, "ermission denied") < 9 {
@@ -314,7 +330,11 @@ func TestWithoutTheRoutingRulesTheHostIsNotIsolated(t *testing.T) {
 	// Where nothing answers just now, that nobody is kept from it is found all the same.
 	run(t, "ip", "rule", "flush")
 	run(t, "ip", "link", "set", "uplink", "down")
-	if _, err := u.Probe(t.Context(), h.config.host()); err == nil || !strings.Contains(err.Error(), "is not blocked from the metadata address 169.254.169.254") {
+	if _, err := u.Probe(
+		t.Context(),
+		h.config.host(),
+	); err == nil ||
+		!strings.Contains(err.Error(), "is not blocked from the metadata address 169.254.169.254") {
 		t.Errorf("without rules and without an answer the probe says %v", err)
 	}
 }
@@ -340,7 +360,9 @@ func TestMissingRoutingRightsAreReportedAsNotIsolated(t *testing.T) {
 		done <- isolation.Settle(context.Background(), h.config.host(), isolation.Demand{Isolated: true})
 	}()
 	s := <-done
-	if s.Err == nil || s.User != nil || !strings.Contains(s.Err.Error(), "can reach the metadata address 169.254.169.254") || !strings.Contains(s.Err.Error(), "routing rule") {
+	if s.Err == nil || s.User != nil ||
+		!strings.Contains(s.Err.Error(), "can reach the metadata address 169.254.169.254") ||
+		!strings.Contains(s.Err.Error(), "routing rule") {
 		t.Errorf("it says %v", s.Err)
 	}
 }
@@ -367,7 +389,11 @@ func TestAFileThatJobsCanReadOrWriteMakesTheHostNotIsolated(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := isolation.Settle(t.Context(), h.config.host(), isolation.Demand{Isolated: true})
-			if says := fmt.Sprintf(c.says, filepath.Dir(h.config.StateDir)); s.Err == nil || !strings.Contains(s.Err.Error(), says) {
+			if says := fmt.Sprintf(
+				c.says,
+				filepath.Dir(h.config.StateDir),
+			); s.Err == nil ||
+				!strings.Contains(s.Err.Error(), says) {
 				t.Errorf("it says %v, want %q in it", s.Err, says)
 			}
 			s.User.Release()

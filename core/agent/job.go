@@ -73,7 +73,10 @@ func startJob(c Config, h *history, d agentapi.Directive, u *isolation.User) (*j
 	j.worker, j.stoppedByScheduler = d.Worker, d.StoppedByScheduler
 	j.cmd = u.Command(c.host(), d.Command)
 	j.cmd.Dir = j.folder
-	j.cmd.Env = append(isolation.Environment(c.Path, j.folder, filepath.Join(j.folder, "tmp"), d.Env), process.MarkVariable+"="+mark)
+	j.cmd.Env = append(
+		isolation.Environment(c.Path, j.folder, filepath.Join(j.folder, "tmp"), d.Env),
+		process.MarkVariable+"="+mark,
+	)
 	j.cmd.Env = append(j.cmd.Env, InterruptionVariable+"="+interruptionPath(c, u))
 	if c.HostMark != "" {
 		j.cmd.Env = append(j.cmd.Env, HostMarkVariable+"="+c.HostMark)
@@ -112,7 +115,10 @@ func (j *job) start(c Config, mark string, u *isolation.User) error {
 	}
 	_ = j.log.in.Close() // the job has its own
 	var err error
-	if j.group, err = process.NewGroup(j.cmd, process.Job{Mark: mark, UID: j.uid, EndAll: func() error { return u.EndAll(c.host()) }}); err != nil {
+	if j.group, err = process.NewGroup(
+		j.cmd,
+		process.Job{Mark: mark, UID: j.uid, EndAll: func() error { return u.EndAll(c.host()) }},
+	); err != nil {
 		_ = j.cmd.Process.Kill()
 		_ = process.Wait(j.cmd)
 		return err

@@ -31,7 +31,14 @@ func newJobHost(t *testing.T) *jobHost {
 	if err := process.AdoptOrphans(); err != nil {
 		t.Fatal(err)
 	}
-	c := Config{StateDir: t.TempDir(), Path: os.Getenv("PATH"), LogLimit: 1000, Now: time.Now, Random: func() float64 { return 0 }, Logger: slog.New(slog.DiscardHandler)}
+	c := Config{
+		StateDir: t.TempDir(),
+		Path:     os.Getenv("PATH"),
+		LogLimit: 1000,
+		Now:      time.Now,
+		Random:   func() float64 { return 0 },
+		Logger:   slog.New(slog.DiscardHandler),
+	}
 	h, err := openHistory(c.StateDir)
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +82,10 @@ func TestAJobSeesACleanHost(t *testing.T) {
 	}
 	slices.Sort(names)
 	// The shell itself adds PWD, and some add more.
-	names = slices.DeleteFunc(names, func(n string) bool { return n == "PWD" || n == "OLDPWD" || n == "SHLVL" || n == "_" })
+	names = slices.DeleteFunc(
+		names,
+		func(n string) bool { return n == "PWD" || n == "OLDPWD" || n == "SHLVL" || n == "_" },
+	)
 	want := []string{"FORGEYARD_HOST_INTERRUPTION", "FORGEYARD_JOB", "GREETING", "HOME", "LANG", "PATH", "TMPDIR"}
 	if !slices.Equal(names, want) {
 		t.Errorf("the job's environment has %v, want %v", names, want)
@@ -150,7 +160,10 @@ func TestAJobsOutputIsKeptUpToALimitAndDoesNotBlockIt(t *testing.T) {
 		t.Errorf("the log has %d bytes", len(log))
 	}
 	h.run("echo next", nil)
-	if previous, err := os.ReadFile(filepath.Join(h.config.StateDir, "job.previous.log")); err != nil || h.log() != "next\n" || len(previous) < 1000 {
+	if previous, err := os.ReadFile(
+		filepath.Join(h.config.StateDir, "job.previous.log"),
+	); err != nil || h.log() != "next\n" ||
+		len(previous) < 1000 {
 		t.Errorf("the log before is not kept: %v", err)
 	}
 }
@@ -229,7 +242,8 @@ func waitFor(t *testing.T, what string, condition func() bool) {
 func TestMissingCommandIsNotCountedAsAJob(t *testing.T) {
 	h := newJobHost(t)
 	_, err := startJob(h.config, h.history, agentapi.Directive{Command: []string{"no-such-command"}}, nil)
-	if err == nil || h.history.record.Begun != 0 || h.history.record.Running != nil || !strings.Contains(h.history.record.LastExit, "no-such-command") {
+	if err == nil || h.history.record.Begun != 0 || h.history.record.Running != nil ||
+		!strings.Contains(h.history.record.LastExit, "no-such-command") {
 		t.Errorf("%v, noted as %+v", err, h.history.record)
 	}
 }
@@ -243,7 +257,14 @@ func TestACommandThatFailsAtOnceIsHeldBackMoreAndMore(t *testing.T) {
 		before := time.Now()
 		r.delayNextJob(c.failed)
 		if after := time.Now(); r.jobNotBefore.Before(before.Add(c.wait)) || r.jobNotBefore.After(after.Add(c.wait)) {
-			t.Errorf("after failed=%v it waits until %v, want %v after a moment from %v to %v", c.failed, r.jobNotBefore, c.wait, before, after)
+			t.Errorf(
+				"after failed=%v it waits until %v, want %v after a moment from %v to %v",
+				c.failed,
+				r.jobNotBefore,
+				c.wait,
+				before,
+				after,
+			)
 		}
 	}
 }
@@ -294,7 +315,9 @@ func TestLeftoverProcessesAreFoundByMarkOrGroup(t *testing.T) {
 	}
 	// A record whose pid is somebody else's by now, or from before a restart of
 	// the host, ends nothing.
-	reused := jobRecord{Leftover: process.Leftover{Mark: "another", PID: stranger.Process.Pid, Started: "1", Boot: record.Boot}}
+	reused := jobRecord{
+		Leftover: process.Leftover{Mark: "another", PID: stranger.Process.Pid, Started: "1", Boot: record.Boot},
+	}
 	if done, err := process.EndLeftover(reused.Leftover, holdUser); !done || err != nil {
 		t.Errorf("a reused pid was taken for a leftover: %v", err)
 	}

@@ -9,7 +9,14 @@ import (
 
 // host is what isolation must know of this agent.
 func (c Config) host() isolation.Host {
-	return isolation.Host{StateDir: c.StateDir, LockFile: c.LockFile, BootstrapFile: c.BootstrapFile, JobsDir: c.JobsDir, Path: c.Path, Helper: c.Helper}
+	return isolation.Host{
+		StateDir:      c.StateDir,
+		LockFile:      c.LockFile,
+		BootstrapFile: c.BootstrapFile,
+		JobsDir:       c.JobsDir,
+		Path:          c.Path,
+		Helper:        c.Helper,
+	}
 }
 
 func demandOf(d agentapi.Directive) isolation.Demand {
@@ -85,7 +92,8 @@ func (r *runner) isolation() (state, evidence string) {
 // isolationProblem is why an admitted agent begins no job; empty: nothing
 // stands against it.
 func (r *runner) isolationProblem() string {
-	if s := r.settled; s != nil && s.Err != nil && s.Demand == demandOf(r.directive) && r.directive.Want == agentapi.WantRun {
+	if s := r.settled; s != nil && s.Err != nil && s.Demand == demandOf(r.directive) &&
+		r.directive.Want == agentapi.WantRun {
 		return clip("no job starts, since it would not run as the fleet requires: " + s.Err.Error())
 	}
 	return ""

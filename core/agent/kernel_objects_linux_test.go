@@ -73,8 +73,18 @@ func sysvGet(call, key, second, third uintptr) unix.Errno {
 }
 
 func keptRings() map[string]int {
-	rings := map[string]int{"@u": unix.KEY_SPEC_USER_KEYRING, "@us": unix.KEY_SPEC_USER_SESSION_KEYRING, "@s": unix.KEY_SPEC_SESSION_KEYRING}
-	if id, err := unix.KeyctlInt(unix.KEYCTL_GET_PERSISTENT, os.Getuid(), unix.KEY_SPEC_PROCESS_KEYRING, 0, 0); err == nil {
+	rings := map[string]int{
+		"@u":  unix.KEY_SPEC_USER_KEYRING,
+		"@us": unix.KEY_SPEC_USER_SESSION_KEYRING,
+		"@s":  unix.KEY_SPEC_SESSION_KEYRING,
+	}
+	if id, err := unix.KeyctlInt(
+		unix.KEYCTL_GET_PERSISTENT,
+		os.Getuid(),
+		unix.KEY_SPEC_PROCESS_KEYRING,
+		0,
+		0,
+	); err == nil {
 		rings["persistent"] = id
 	}
 	return rings
@@ -87,7 +97,12 @@ func TestIsolatedJobFindsNoKernelObjectsOfTheJobBefore(t *testing.T) {
 	h := newIsolatedHost(t)
 	u := h.settleIsolated("")
 	for n := range 2 {
-		j, err := startJob(h.config, h.history, agentapi.Directive{Command: []string{isolation.OwnProgram, keeperArgument}}, u)
+		j, err := startJob(
+			h.config,
+			h.history,
+			agentapi.Directive{Command: []string{isolation.OwnProgram, keeperArgument}},
+			u,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -77,7 +77,13 @@ func (r *runner) keepNotices(l noticesRead) {
 	r.readingNotices, r.noticesDue = false, time.Now().Add(r.NoticeInterval)
 	if l.err != nil {
 		if r.noticesFailed++; r.noticesFailed&(r.noticesFailed-1) == 0 {
-			r.Logger.Warn("reading notices from the metadata service failed; earlier notices stay in effect", "times", r.noticesFailed, "error", l.err)
+			r.Logger.Warn(
+				"reading notices from the metadata service failed; earlier notices stay in effect",
+				"times",
+				r.noticesFailed,
+				"error",
+				l.err,
+			)
 		}
 	} else {
 		r.noticesFailed = 0
@@ -100,7 +106,15 @@ func (r *runner) keepNotices(l noticesRead) {
 	}
 	r.notices = now
 	for _, n := range now {
-		r.Logger.Warn("the platform announced a notice for this host", "kind", n.Kind, "deadline", n.Deadline, "detail", n.Detail)
+		r.Logger.Warn(
+			"the platform announced a notice for this host",
+			"kind",
+			n.Kind,
+			"deadline",
+			n.Deadline,
+			"detail",
+			n.Detail,
+		)
 	}
 	if len(now) == 0 {
 		r.Logger.Info("the platform withdrew its notices for this host")
@@ -117,7 +131,8 @@ func (r *runner) keepNotices(l noticesRead) {
 func (r *runner) interruption() *metadata.Notice {
 	var first *metadata.Notice
 	for _, n := range append(slices.Clone(r.notices), r.managerNotices...) {
-		if n.Kind == agentapi.NoticeInterruption && (first == nil || first.Deadline.IsZero() || !n.Deadline.IsZero() && n.Deadline.Before(first.Deadline)) {
+		if n.Kind == agentapi.NoticeInterruption &&
+			(first == nil || first.Deadline.IsZero() || !n.Deadline.IsZero() && n.Deadline.Before(first.Deadline)) {
 			first = &n
 		}
 	}

@@ -33,13 +33,17 @@ func noticing(t *testing.T, values map[string]string) (*jobHost, *metadatafake.S
 
 func TestNoticeAndItsWithdrawalAreReportedAtOnce(t *testing.T) {
 	h, platform := noticing(t, nil)
-	m := &playedManager{t: t, directive: agentapi.Directive{Want: agentapi.WantRun, Order: "run-1"}} // the next beat is due in a minute
+	m := &playedManager{
+		t:         t,
+		directive: agentapi.Directive{Want: agentapi.WantRun, Order: "run-1"},
+	} // the next beat is due in a minute
 	end := h.begin(h.against(m))
 	m.eventually("it beats", func() bool { return m.last().Heard == agentapi.WantRun })
 	platform.Set(func() { platform.Values[awsSpot] = spotIn(2 * time.Minute) })
 	m.eventually("the notice is told", func() bool {
 		n := m.last().Notices
-		return len(n) == 1 && n[0].Kind == agentapi.NoticeInterruption && *n[0].DeadlineSeconds > 100 && *n[0].DeadlineSeconds <= 120
+		return len(n) == 1 && n[0].Kind == agentapi.NoticeInterruption && *n[0].DeadlineSeconds > 100 &&
+			*n[0].DeadlineSeconds <= 120
 	})
 	platform.Set(func() { delete(platform.Values, awsSpot) })
 	m.eventually("its withdrawal is told", func() bool { return len(m.last().Notices) == 0 })
@@ -51,8 +55,19 @@ func TestNoticeAndItsWithdrawalAreReportedAtOnce(t *testing.T) {
 func TestInterruptionNoticeStopsNewJobsOnly(t *testing.T) {
 	h, platform := noticing(t, nil)
 	folder := t.TempDir()
-	m := &playedManager{t: t, next: 20 * time.Millisecond, directive: agentapi.Directive{Want: agentapi.WantRun, Order: "run-1",
-		Command: []string{"sh", "-c", `echo begun >>` + folder + `/ran; while [ ! -e ` + folder + `/end ]; do sleep 0.02; done`}}}
+	m := &playedManager{
+		t:    t,
+		next: 20 * time.Millisecond,
+		directive: agentapi.Directive{
+			Want:  agentapi.WantRun,
+			Order: "run-1",
+			Command: []string{
+				"sh",
+				"-c",
+				`echo begun >>` + folder + `/ran; while [ ! -e ` + folder + `/end ]; do sleep 0.02; done`,
+			},
+		},
+	}
 	end := h.begin(h.against(m))
 	ran := func() int {
 		content, _ := os.ReadFile(filepath.Join(folder, "ran"))
@@ -64,14 +79,20 @@ func TestInterruptionNoticeStopsNewJobsOnly(t *testing.T) {
 	file := filepath.Join(h.config.StateDir, "interruption")
 	waitFor(t, "the job's file says so", func() bool { _, err := os.Stat(file); return err == nil })
 	var said interruptionFile
-	if content, err := os.ReadFile(file); err != nil || json.Unmarshal(content, &said) != nil || time.Until(said.Deadline) < 50*time.Minute || !strings.Contains(said.Detail, "terminate") {
+	if content, err := os.ReadFile(
+		file,
+	); err != nil || json.Unmarshal(content, &said) != nil || time.Until(said.Deadline) < 50*time.Minute ||
+		!strings.Contains(said.Detail, "terminate") {
 		t.Errorf("the file says %s, %v", content, err)
 	}
 	if err := os.WriteFile(filepath.Join(folder, "end"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	m.set(func() { m.problem = "" })
-	m.eventually("the job is over and the manager hears it", func() bool { return m.last().Phase == phaseIdle && m.last().JobsRun == 1 })
+	m.eventually(
+		"the job is over and the manager hears it",
+		func() bool { return m.last().Phase == phaseIdle && m.last().JobsRun == 1 },
+	)
 	beats := 0
 	m.set(func() { beats = len(m.beats) })
 	m.eventually("many beats later", func() bool { return len(m.beats) > beats+15 })
@@ -89,7 +110,10 @@ func TestInterruptionNoticeStopsNewJobsOnly(t *testing.T) {
 // next one is due.
 func TestNoticeDuringAHeartbeatIsReportedAtOnce(t *testing.T) {
 	h, platform := noticing(t, nil)
-	m := &playedManager{t: t, directive: agentapi.Directive{Want: agentapi.WantRun, Order: "run-1"}} // the next beat is due in a minute
+	m := &playedManager{
+		t:         t,
+		directive: agentapi.Directive{Want: agentapi.WantRun, Order: "run-1"},
+	} // the next beat is due in a minute
 	began, goOn := make(chan struct{}), make(chan struct{})
 	var beats atomic.Int32
 	held := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -120,7 +144,11 @@ func TestANoticeSurvivesTheAgentsRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	platform.Set(func() { platform.Status = 500 })
-	again := &playedManager{t: t, directive: agentapi.Directive{Want: agentapi.WantRun, Order: "run-1", Command: []string{"true"}}, next: 20 * time.Millisecond}
+	again := &playedManager{
+		t:         t,
+		directive: agentapi.Directive{Want: agentapi.WantRun, Order: "run-1", Command: []string{"true"}},
+		next:      20 * time.Millisecond,
+	}
 	end = h.begin(h.against(again))
 	again.eventually("its beats say it though nobody can be asked", func() bool { return len(again.beats) > 15 })
 	again.set(func() {
@@ -136,12 +164,19 @@ func TestANoticeSurvivesTheAgentsRestart(t *testing.T) {
 }
 
 func TestOneValueThatCannotBeReadHidesNoOtherAndWithdrawsNothing(t *testing.T) {
-	h, platform := noticing(t, map[string]string{awsSpot: spotIn(time.Hour), "/latest/meta-data/events/maintenance/scheduled": "not JSON"})
+	h, platform := noticing(
+		t,
+		map[string]string{awsSpot: spotIn(time.Hour), "/latest/meta-data/events/maintenance/scheduled": "not JSON"},
+	)
 	m := &playedManager{t: t}
 	end := h.begin(h.against(m))
 	m.eventually("the notice is told", func() bool { return len(m.last().Notices) == 1 })
 	platform.Set(func() { platform.Values[awsSpot] = "not JSON either"; platform.Asked = nil })
-	waitFor(t, "it was asked some more", func() bool { asked := 0; platform.Set(func() { asked = len(platform.Asked) }); return asked > 12 })
+	waitFor(
+		t,
+		"it was asked some more",
+		func() bool { asked := 0; platform.Set(func() { asked = len(platform.Asked) }); return asked > 12 },
+	)
 	m.set(func() {
 		if len(m.last().Notices) != 1 {
 			t.Error("what can't be read was taken for withdrawn")

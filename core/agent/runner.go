@@ -109,11 +109,27 @@ type runner struct {
 func newRunner(c Config, k *client, i *identity, h *history, renewAfter time.Duration) *runner {
 	now := time.Now()
 	r := &runner{
-		Config: c, client: k, identity: i, history: h, started: now.Add(-i.age(c.Now())), remove: isolation.RemoveFolder,
-		directive: agentapi.Directive{Want: agentapi.WantWait}, interval: 10 * time.Second,
-		answers: make(chan func(), 1), probed: make(chan map[string]agentapi.Probe, 1), jobOver: make(chan jobResult, 1),
-		settlements: make(chan isolation.Settlement, 1), hookOver: make(chan error, 1), noticesRead: make(chan noticesRead, 1),
-		heartbeatDue: now, renewDue: now.Add(renewAfter), probeNames: i.record.ProbeCapabilities, probeDue: now,
+		Config:    c,
+		client:    k,
+		identity:  i,
+		history:   h,
+		started:   now.Add(-i.age(c.Now())),
+		remove:    isolation.RemoveFolder,
+		directive: agentapi.Directive{Want: agentapi.WantWait},
+		interval:  10 * time.Second,
+		answers:   make(chan func(), 1),
+		probed:    make(chan map[string]agentapi.Probe, 1),
+		jobOver:   make(chan jobResult, 1),
+		settlements: make(
+			chan isolation.Settlement,
+			1,
+		),
+		hookOver:     make(chan error, 1),
+		noticesRead:  make(chan noticesRead, 1),
+		heartbeatDue: now,
+		renewDue:     now.Add(renewAfter),
+		probeNames:   i.record.ProbeCapabilities,
+		probeDue:     now,
 	}
 	r.background, r.cancel = context.WithCancel(context.Background())
 	r.findRemains()

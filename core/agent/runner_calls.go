@@ -116,7 +116,8 @@ func (r *runner) scheduleHeartbeatIfChanged() {
 	isolation, _ := r.isolation()
 	complains := r.history.record.CleanupFailed != "" && r.lastProblem == ""
 	announced := !slices.Equal(r.notices, r.lastNotices)
-	if r.phase() == r.lastPhase && r.groupEmpty() == r.lastEmpty && isolation == r.lastIsolation && !complains && !heard && !announced {
+	if r.phase() == r.lastPhase && r.groupEmpty() == r.lastEmpty && isolation == r.lastIsolation && !complains && !heard &&
+		!announced {
 		return
 	}
 	soon := time.Now()
@@ -183,7 +184,13 @@ func (r *runner) handleFailure(call string, times int, err error) bool {
 		return true
 	case agentapi.FinishJob:
 		if r.refused == nil {
-			r.Logger.Warn("the manager refused this agent: it starts no more jobs and stops after the running one", "call", call, "error", err)
+			r.Logger.Warn(
+				"the manager refused this agent: it starts no more jobs and stops after the running one",
+				"call",
+				call,
+				"error",
+				err,
+			)
 		}
 		r.refused = refused
 	}
@@ -229,7 +236,12 @@ func (r *runner) renewNow(ctx context.Context) error {
 		return err
 	}
 	var answer agentapi.Certificate
-	if err := r.client.call(ctx, agentapi.RenewPath, agentapi.RenewRequest{CSR: csr, Clock: r.Now().UTC()}, &answer); err != nil {
+	if err := r.client.call(
+		ctx,
+		agentapi.RenewPath,
+		agentapi.RenewRequest{CSR: csr, Clock: r.Now().UTC()},
+		&answer,
+	); err != nil {
 		return err
 	}
 	return r.useCertificate(answer)

@@ -62,7 +62,15 @@ func (r *runner) keepResult(result jobResult) {
 	// says of itself.
 	failed := result.failed || r.job.worker
 	r.job = nil
-	r.Logger.Info("job ended", "exit", result.exit, "took", result.took.Round(time.Millisecond).String(), "problem", result.problem)
+	r.Logger.Info(
+		"job ended",
+		"exit",
+		result.exit,
+		"took",
+		result.took.Round(time.Millisecond).String(),
+		"problem",
+		result.problem,
+	)
 	r.delayNextJob(failed && result.took < quickFailure)
 	r.scheduleHeartbeatIfChanged()
 }

@@ -53,7 +53,8 @@ func (m *playedManager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	m.beats = append(m.beats, beat)
 	next := cmp.Or(m.next, time.Minute)
-	_ = json.NewEncoder(w).Encode(agentapi.HeartbeatResponse{Directive: m.directive, NextMillis: next.Milliseconds(), Trust: m.trust})
+	_ = json.NewEncoder(w).
+		Encode(agentapi.HeartbeatResponse{Directive: m.directive, NextMillis: next.Milliseconds(), Trust: m.trust})
 }
 
 func (m *playedManager) set(change func()) {
@@ -163,7 +164,11 @@ func TestRefusedAgentKeepsSendingHeartbeatsWhileItsJobRuns(t *testing.T) {
 			}
 			h := newJobHost(t)
 			let := filepath.Join(t.TempDir(), "end")
-			run := agentapi.Directive{Want: agentapi.WantRun, Order: "run-1", Command: []string{"sh", "-c", "while [ ! -e " + let + " ]; do sleep 0.02; done"}}
+			run := agentapi.Directive{
+				Want:    agentapi.WantRun,
+				Order:   "run-1",
+				Command: []string{"sh", "-c", "while [ ! -e " + let + " ]; do sleep 0.02; done"},
+			}
 			m := &playedManager{t: t, directive: run, next: 50 * time.Millisecond}
 			r := h.against(m)
 			ended := make(chan error, 1)
@@ -175,7 +180,10 @@ func TestRefusedAgentKeepsSendingHeartbeatsWhileItsJobRuns(t *testing.T) {
 			m.eventually("beats are refused", func() bool { return m.refused > 3 })
 			before := 0
 			m.set(func() { m.problem, before = "", len(m.beats) })
-			m.eventually("it beats again and the job still runs", func() bool { return len(m.beats) > before && m.last().Phase == phaseRunning })
+			m.eventually(
+				"it beats again and the job still runs",
+				func() bool { return len(m.beats) > before && m.last().Phase == phaseRunning },
+			)
 			m.set(func() { m.problem, m.refused = code, 0 })
 			m.eventually("beats are refused again", func() bool { return m.refused > 0 })
 			if err := os.WriteFile(let, nil, 0o600); err != nil {
@@ -211,7 +219,9 @@ func TestFilesThatCanNotBeRemovedAreReportedUntilTheyAre(t *testing.T) {
 				if err := os.MkdirAll(r.job.folder, 0o700); err != nil {
 					t.Fatal(err)
 				}
-				r.keepResult(jobResult{clean: true, exit: "exit status 0", problem: "the files of a job could not be removed: in use"})
+				r.keepResult(
+					jobResult{clean: true, exit: "exit status 0", problem: "the files of a job could not be removed: in use"},
+				)
 			}
 			inUse := errors.New("in use")
 			r.remove = func(string) error { return inUse }

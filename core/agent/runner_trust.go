@@ -18,7 +18,13 @@ func (r *runner) tryTrust(t agentapi.Trust) {
 		return
 	}
 	before := record.Trust
-	r.Logger.Info("the manager has a new authority; trying it", "ca_fingerprint", t.CAFingerprint, "server_name", t.ServerName)
+	r.Logger.Info(
+		"the manager has a new authority; trying it",
+		"ca_fingerprint",
+		t.CAFingerprint,
+		"server_name",
+		t.ServerName,
+	)
 	r.keepTrust(t, &before)
 	r.client.trust(t)
 	r.heartbeatDue = time.Now()
@@ -49,6 +55,10 @@ func managerAnswered(err error) bool { return err == nil || hasProblem(err) }
 func (r *runner) keepTrust(t agentapi.Trust, before *agentapi.Trust) {
 	r.identity.record.Trust, r.identity.record.Before = t, before
 	if err := writeStateJSON(r.identity.recordPath, r.identity.record); err != nil {
-		r.Logger.Warn("could not store the manager's authority; the manager sends it again after the next start", "error", err)
+		r.Logger.Warn(
+			"could not store the manager's authority; the manager sends it again after the next start",
+			"error",
+			err,
+		)
 	}
 }

@@ -31,7 +31,12 @@ func TestNewTrustIsKeptOnlyAfterACallSucceeded(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newJobHost(t)
-			m := &playedManager{t: t, directive: agentapi.Directive{Want: agentapi.WantWait}, next: 10 * time.Millisecond, trust: &offered}
+			m := &playedManager{
+				t:         t,
+				directive: agentapi.Directive{Want: agentapi.WantWait},
+				next:      10 * time.Millisecond,
+				trust:     &offered,
+			}
 			r := h.against(m)
 			r.client.config.TLS = func(trust agentapi.Trust, _ bool) *tls.Config {
 				return &tls.Config{InsecureSkipVerify: true, VerifyConnection: func(tls.ConnectionState) error {

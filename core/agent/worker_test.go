@@ -33,7 +33,11 @@ func playWorker() {
 		defer f.Close()
 		fmt.Fprintln(f, text)
 	}
-	job := exec.Command("sh", "-c", `trap 'echo the job was signalled >>"$NOTES"' TERM; echo the job runs >>"$NOTES"; while [ ! -e "$END" ]; do sleep 0.02; done`)
+	job := exec.Command(
+		"sh",
+		"-c",
+		`trap 'echo the job was signalled >>"$NOTES"' TERM; echo the job runs >>"$NOTES"; while [ ! -e "$END" ]; do sleep 0.02; done`,
+	)
 	job.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := job.Start(); err != nil {
 		panic(err)
@@ -53,8 +57,18 @@ func playWorker() {
 
 // workerRun is a directive to run this program as a worker.
 func workerRun(folder string, maxJobs int) agentapi.Directive {
-	return agentapi.Directive{Want: agentapi.WantRun, Order: "run-1", Worker: true, MaxJobs: maxJobs, Command: []string{isolation.OwnProgram, "-test.run=^$"},
-		Env: map[string]string{playVariable: "worker", "NOTES": filepath.Join(folder, "notes"), "END": filepath.Join(folder, "end")}}
+	return agentapi.Directive{
+		Want:    agentapi.WantRun,
+		Order:   "run-1",
+		Worker:  true,
+		MaxJobs: maxJobs,
+		Command: []string{isolation.OwnProgram, "-test.run=^$"},
+		Env: map[string]string{
+			playVariable: "worker",
+			"NOTES":      filepath.Join(folder, "notes"),
+			"END":        filepath.Join(folder, "end"),
+		},
+	}
 }
 
 func notes(folder string) string {

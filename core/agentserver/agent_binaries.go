@@ -37,7 +37,12 @@ type NoAgentError struct {
 }
 
 func (e *NoAgentError) Error() string {
-	return fmt.Sprintf("no agent binary for %s in %s: put forgeyard-runner-%s there, or set manager.agents", e.Target, e.Folder, e.Target)
+	return fmt.Sprintf(
+		"no agent binary for %s in %s: put forgeyard-runner-%s there, or set manager.agents",
+		e.Target,
+		e.Folder,
+		e.Target,
+	)
 }
 
 // NewAgentBinaries looks in the folder when it is asked, not before.
@@ -104,7 +109,8 @@ func (b *AgentBinaries) hash(path string, f *os.File) (string, error) {
 	b.mu.Lock()
 	known, ok := b.hashes[path]
 	b.mu.Unlock()
-	if ok && os.SameFile(known.file, info) && known.file.Size() == info.Size() && known.file.ModTime().Equal(info.ModTime()) {
+	if ok && os.SameFile(known.file, info) && known.file.Size() == info.Size() &&
+		known.file.ModTime().Equal(info.ModTime()) {
 		return known.sha256, nil
 	}
 	h := sha256.New()

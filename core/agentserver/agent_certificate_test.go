@@ -15,7 +15,11 @@ func TestACertificateIsRenewedBeforeItExpires(t *testing.T) {
 	h := w.provision(fleet.RunnerPolicy{})
 	w.startAgent(w.agentConfig(h))
 	first := w.shows(h, "the agent beats", func(r fleet.Runner) bool { return r.Beats > 0 })
-	w.shows(h, "it has another certificate", func(r fleet.Runner) bool { return r.Serial != first.Serial && r.NotAfter.After(first.NotAfter) })
+	w.shows(
+		h,
+		"it has another certificate",
+		func(r fleet.Runner) bool { return r.Serial != first.Serial && r.NotAfter.After(first.NotAfter) },
+	)
 }
 
 func TestACertificateThatExpiredWhileTheManagerWasAwayIsRenewed(t *testing.T) {
@@ -27,7 +31,11 @@ func TestACertificateThatExpiredWhileTheManagerWasAwayIsRenewed(t *testing.T) {
 	w.stopManager()
 	w.moveClock(48 * time.Hour) // by the manager's clock alone; max_offline is a week
 	w.startManager()
-	w.shows(h, "it renewed and beats", func(r fleet.Runner) bool { return r.Serial != first.Serial && r.Beats > first.Beats })
+	w.shows(
+		h,
+		"it renewed and beats",
+		func(r fleet.Runner) bool { return r.Serial != first.Serial && r.Beats > first.Beats },
+	)
 
 	w.stopManager()
 	w.moveClock(8 * 24 * time.Hour)

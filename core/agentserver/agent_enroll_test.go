@@ -163,7 +163,8 @@ func TestHostWithWrongClockEnrollsOnceItIsSet(t *testing.T) {
 	w.startAgent(c)
 	w.eventually("both times are named", func() bool {
 		log := w.log.String()
-		return strings.Contains(log, "code=clock_skew") && strings.Contains(log, behind().UTC().Format("2006-01-02")) && strings.Contains(log, w.now().UTC().Format("2006-01-02"))
+		return strings.Contains(log, "code=clock_skew") && strings.Contains(log, behind().UTC().Format("2006-01-02")) &&
+			strings.Contains(log, w.now().UTC().Format("2006-01-02"))
 	})
 	close(set)
 	w.shows(h, "the agent beats once its clock is set", func(r fleet.Runner) bool { return r.Beats > 0 })

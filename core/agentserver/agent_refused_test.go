@@ -22,7 +22,11 @@ type workingHost struct {
 func (w *world) work(policy fleet.RunnerPolicy) workingHost {
 	w.t.Helper()
 	folder := w.t.TempDir()
-	policy.Command = []string{"sh", "-c", "echo $$ > " + folder + "/pid; echo >> " + folder + "/begun; while [ ! -e " + folder + "/end ]; do sleep 0.02; done; touch " + folder + "/done"}
+	policy.Command = []string{
+		"sh",
+		"-c",
+		"echo $$ > " + folder + "/pid; echo >> " + folder + "/begun; while [ ! -e " + folder + "/end ]; do sleep 0.02; done; touch " + folder + "/done",
+	}
 	h := workingHost{host: w.provision(policy), folder: folder}
 	h.agent = w.startAgent(w.agentConfig(h.host))
 	w.shows(h.host, "the agent beats", func(r fleet.Runner) bool { return r.Beats > 0 })
@@ -116,16 +120,27 @@ func TestWaitingAgentFinishesItsJobAndStays(t *testing.T) {
 	w.startManager()
 	h := w.work(fleet.RunnerPolicy{})
 	w.setState(h.instance, fleet.Enrolling, "back to the start")
-	w.shows(h.host, "it heard that it should wait", func(r fleet.Runner) bool { return r.Report.Heard == agentapi.WantWait })
+	w.shows(
+		h.host,
+		"it heard that it should wait",
+		func(r fleet.Runner) bool { return r.Report.Heard == agentapi.WantWait },
+	)
 	if r, _ := w.runner(h.host); r.Report.Phase != fleet.PhaseRunning || !alive(h.pid) {
 		t.Fatalf("waiting ended the job: %+v", r.Report)
 	}
 	w.letEnd(h)
-	r := w.shows(h.host, "the job is over", func(r fleet.Runner) bool { return r.Report.Phase == fleet.PhaseIdle && r.Report.GroupEmpty })
+	r := w.shows(
+		h.host,
+		"the job is over",
+		func(r fleet.Runner) bool { return r.Report.Phase == fleet.PhaseIdle && r.Report.GroupEmpty },
+	)
 	w.shows(h.host, "it stays and beats", func(now fleet.Runner) bool { return now.Beats > r.Beats+2 })
 	if begun, _ := os.ReadFile(h.folder + "/begun"); len(begun) != 1 {
 		t.Errorf("%d jobs were begun", len(begun))
 	}
 	w.setState(h.instance, fleet.Healthy, "")
-	w.eventually("it begins the next one", func() bool { begun, _ := os.ReadFile(h.folder + "/begun"); return len(begun) > 1 })
+	w.eventually(
+		"it begins the next one",
+		func() bool { begun, _ := os.ReadFile(h.folder + "/begun"); return len(begun) > 1 },
+	)
 }

@@ -15,21 +15,31 @@ func TestARunnerEnrollsWaitsRunsAndStops(t *testing.T) {
 	w.startManager()
 	ran := filepath.Join(t.TempDir(), "ran")
 	h := w.provision(fleet.RunnerPolicy{
-		Command: []string{"sh", "-c", `echo "$GREETING" >> "$RAN"; pwd >> "$RAN"; touch file-of-the-job; while [ ! -e "$RAN.end" ]; do sleep 0.02; done`},
-		Env:     map[string]string{"RAN": ran, "GREETING": "hello"},
+		Command: []string{
+			"sh",
+			"-c",
+			`echo "$GREETING" >> "$RAN"; pwd >> "$RAN"; touch file-of-the-job; while [ ! -e "$RAN.end" ]; do sleep 0.02; done`,
+		},
+		Env: map[string]string{"RAN": ran, "GREETING": "hello"},
 	}, "shell", "teleportation")
 	c := w.agentConfig(h)
 	a := w.startAgent(c)
 
 	// It enrolls and shows its capabilities, but runs nothing before admission.
-	r := w.shows(h, "the agent waits with its probes shown", func(r fleet.Runner) bool { return r.Beats > 1 && len(r.Report.Probes) == 2 })
+	r := w.shows(
+		h,
+		"the agent waits with its probes shown",
+		func(r fleet.Runner) bool { return r.Beats > 1 && len(r.Report.Probes) == 2 },
+	)
 	if !r.Report.Probes["shell"].OK {
 		t.Errorf("the shell wasn't shown: %+v", r.Report.Probes)
 	}
 	if p := r.Report.Probes["teleportation"]; p.OK || p.Evidence != "this agent has no probe for this capability" {
 		t.Errorf("a capability without a probe was shown: %+v", p)
 	}
-	if r.Report.Phase != fleet.PhaseIdle || !r.Report.GroupEmpty || r.AgentVersion != "1.2.3" || r.Report.Isolation != "none" || r.Report.DiskFree == 0 {
+	if r.Report.Phase != fleet.PhaseIdle || !r.Report.GroupEmpty || r.AgentVersion != "1.2.3" ||
+		r.Report.Isolation != "none" ||
+		r.Report.DiskFree == 0 {
 		t.Errorf("the report of a waiting agent is %+v", r)
 	}
 	if exists(ran) {
@@ -37,7 +47,11 @@ func TestARunnerEnrollsWaitsRunsAndStops(t *testing.T) {
 	}
 
 	w.setState(h.instance, fleet.Healthy, "")
-	w.shows(h, "the job runs", func(r fleet.Runner) bool { return r.Report.Phase == fleet.PhaseRunning && !r.Report.GroupEmpty })
+	w.shows(
+		h,
+		"the job runs",
+		func(r fleet.Runner) bool { return r.Report.Phase == fleet.PhaseRunning && !r.Report.GroupEmpty },
+	)
 	w.eventually("the job wrote", func() bool { return exists(ran) })
 
 	// Told to stop, it finishes the job that runs and begins no other.
@@ -83,7 +97,12 @@ func TestAJobGoesOnWhileTheManagerIsAway(t *testing.T) {
 	w.startManager()
 	folder := t.TempDir()
 	end := filepath.Join(folder, "end")
-	h := w.provision(fleet.RunnerPolicy{Command: []string{"sh", "-c", "while [ ! -e " + end + " ]; do sleep 0.02; done; touch " + folder + "/done"}, MaxJobs: 1})
+	h := w.provision(
+		fleet.RunnerPolicy{
+			Command: []string{"sh", "-c", "while [ ! -e " + end + " ]; do sleep 0.02; done; touch " + folder + "/done"},
+			MaxJobs: 1,
+		},
+	)
 	a := w.startAgent(w.agentConfig(h))
 	w.shows(h, "the agent beats", func(r fleet.Runner) bool { return r.Beats > 0 })
 	w.setState(h.instance, fleet.Healthy, "")

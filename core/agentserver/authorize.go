@@ -38,14 +38,23 @@ func (s *Server) authorize(r *http.Request, expired expiryPolicy) (authorizedCal
 		return none, storeFailed("read a runner", err)
 	}
 	if !found || subject.Runner == nil || subject.Runner.KeyHash != client.KeyHash {
-		return none, forbidden(agentapi.CodeUnknownRunner, "runner %s with this key is not known to the manager", client.Runner)
+		return none, forbidden(
+			agentapi.CodeUnknownRunner,
+			"runner %s with this key is not known to the manager",
+			client.Runner,
+		)
 	}
 	about := []any{"runner", client.Runner, "instance", subject.Instance.ID}
 	if !subject.Runner.Revoked.IsZero() {
 		return none, revoked(*subject.Runner).with(about...)
 	}
 	if subject.Instance.State == fleet.Terminated {
-		return none, ended("instance %s is terminated since %s: %s", subject.Instance.ID, stamp(subject.Instance.Since), subject.Instance.Reason).with(about...)
+		return none, ended(
+			"instance %s is terminated since %s: %s",
+			subject.Instance.ID,
+			stamp(subject.Instance.Since),
+			subject.Instance.Reason,
+		).with(about...)
 	}
 	if refused := refuseExpiry(client, subject.Fleet.Timeouts.MaxOffline, s.Now(), expired); refused != nil {
 		return none, refused.with(about...)
@@ -59,8 +68,12 @@ func refuseExpiry(client pki.ClientIdentity, maxOffline time.Duration, now time.
 	case !now.After(client.NotAfter):
 		return nil
 	case now.After(client.NotAfter.Add(maxOffline)):
-		return forbidden(agentapi.CodeCertificateLapsed,
-			"the certificate expired on %s, longer ago than max_offline (%s) allows; the host must be replaced", stamp(client.NotAfter), maxOffline)
+		return forbidden(
+			agentapi.CodeCertificateLapsed,
+			"the certificate expired on %s, longer ago than max_offline (%s) allows; the host must be replaced",
+			stamp(client.NotAfter),
+			maxOffline,
+		)
 	case expired == acceptWithinMaxOffline:
 		return nil
 	}

@@ -15,7 +15,12 @@ import (
 // one that is: whatever the fleet requires by now, no host enrolls without it. A
 // token that leaked is worth nothing to who isn't a member, and can't make one of them
 // suspicious.
-func (s *Server) enrollMember(r *http.Request, call agentapi.EnrollRequest, csr pki.CertificateRequest, token enrollmentToken) (any, error) {
+func (s *Server) enrollMember(
+	r *http.Request,
+	call agentapi.EnrollRequest,
+	csr pki.CertificateRequest,
+	token enrollmentToken,
+) (any, error) {
 	about, members := token.about(), token.subjects
 	for _, member := range members {
 		if member.Runner != nil && member.Runner.KeyHash == csr.KeyHash {
@@ -55,7 +60,11 @@ func (s *Server) refuseAll(call agentapi.EnrollRequest, members []fleet.Enrollme
 }
 
 // identifyMember finds the one member that the evidence is of.
-func (s *Server) identifyMember(ctx context.Context, call agentapi.EnrollRequest, members []fleet.EnrollmentSubject) (fleet.EnrollmentSubject, fleet.VerifiedIdentity, *refusal) {
+func (s *Server) identifyMember(
+	ctx context.Context,
+	call agentapi.EnrollRequest,
+	members []fleet.EnrollmentSubject,
+) (fleet.EnrollmentSubject, fleet.VerifiedIdentity, *refusal) {
 	var none fleet.EnrollmentSubject
 	evidence, refused := evidenceIn(call)
 	if refused != nil {
@@ -77,8 +86,17 @@ func (s *Server) identifyMember(ctx context.Context, call agentapi.EnrollRequest
 	}
 	resource := clean(string(found.Resource), maxName)
 	if resource == "" || unnamed > 0 {
-		return none, fleet.VerifiedIdentity{}, unverified("the host is %q, and the provider hasn't named the resources of %d instances of the batch yet", resource, unnamed)
+		return none, fleet.VerifiedIdentity{}, unverified(
+			"the host is %q, and the provider hasn't named the resources of %d instances of the batch yet",
+			resource,
+			unnamed,
+		)
 	}
-	return none, fleet.VerifiedIdentity{}, forbidden(agentapi.CodeIdentityNotMember,
-		"provider.%s verified the host as %s, which is not one of the %d instances of the token", provider, resource, len(members))
+	return none, fleet.VerifiedIdentity{}, forbidden(
+		agentapi.CodeIdentityNotMember,
+		"provider.%s verified the host as %s, which is not one of the %d instances of the token",
+		provider,
+		resource,
+		len(members),
+	)
 }

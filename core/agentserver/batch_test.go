@@ -55,7 +55,8 @@ func TestEachHostOfABatchEnrollsAsItselfByTheOneToken(t *testing.T) {
 	}
 	for n, h := range members {
 		got := w.shows(h, "its agent beats", func(r fleet.Runner) bool { return r.Beats > 0 })
-		if got.Identity.Resource != []fleet.ProviderInstanceRef{"i-1", "i-2", "i-3"}[n] || got.Instance != h.instance || got.Tampered {
+		if got.Identity.Resource != []fleet.ProviderInstanceRef{"i-1", "i-2", "i-3"}[n] || got.Instance != h.instance ||
+			got.Tampered {
 			t.Errorf("member %d enrolled as %+v", n, got)
 		}
 	}
@@ -159,7 +160,11 @@ func TestAFleetThatAsksForNoEvidenceAnyMoreGetsItFromItsBatches(t *testing.T) {
 		s.fleets[f.ID] = f
 	})
 	c := w.newCaller(newKey(t))
-	if status, answer := c.post(agentapi.EnrollPath, c.showing(members[0], nil)); status != 403 || !strings.Contains(string(answer), agentapi.CodeIdentityMissing) {
+	if status, answer := c.post(
+		agentapi.EnrollPath,
+		c.showing(members[0], nil),
+	); status != 403 ||
+		!strings.Contains(string(answer), agentapi.CodeIdentityMissing) {
 		t.Errorf("without: %d %s", status, answer)
 	}
 	if status, answer := c.post(agentapi.EnrollPath, c.showing(members[0], r.evidenceOf("i-1"))); status != 200 {
@@ -176,7 +181,11 @@ func TestAMembersOperationIsNoToken(t *testing.T) {
 	h := members[0]
 	h.token = w.tokens.Token(h.operation, made.Nonce)
 	c := w.newCaller(newKey(t))
-	if status, answer := c.post(agentapi.EnrollPath, c.showing(h, r.evidenceOf("i-1"))); status != 403 || !strings.Contains(string(answer), agentapi.CodeTokenUnknown) {
+	if status, answer := c.post(
+		agentapi.EnrollPath,
+		c.showing(h, r.evidenceOf("i-1")),
+	); status != 403 ||
+		!strings.Contains(string(answer), agentapi.CodeTokenUnknown) {
 		t.Errorf("%d %s", status, answer)
 	}
 }
@@ -188,7 +197,11 @@ func TestAMemberThatEndedTakesNoAgentAndTheOthersDo(t *testing.T) {
 	members, r := w.batchWith(w.provision(fleet.RunnerPolicy{}), "i-1", "i-2")
 	w.setState(members[0].instance, fleet.Terminating, "it isn't wanted any more")
 	c := w.newCaller(newKey(t))
-	if status, answer := c.post(agentapi.EnrollPath, c.showing(members[0], r.evidenceOf("i-1"))); status/100 != 4 || !strings.Contains(string(answer), agentapi.CodeInstanceEnded) {
+	if status, answer := c.post(
+		agentapi.EnrollPath,
+		c.showing(members[0], r.evidenceOf("i-1")),
+	); status/100 != 4 ||
+		!strings.Contains(string(answer), agentapi.CodeInstanceEnded) {
 		t.Errorf("the one that ends: %d %s", status, answer)
 	}
 	if status, answer := c.post(agentapi.EnrollPath, c.showing(members[0], r.evidenceOf("i-2"))); status != 200 {

@@ -52,7 +52,14 @@ func (c *caller) post(path, body string) (int, []byte) {
 }
 
 func (c *caller) enrollBody(h host, change func(*agentapi.EnrollRequest)) string {
-	call := agentapi.EnrollRequest{Token: h.token, CSR: csr(c.w.t, c.key), Clock: c.w.now(), AgentVersion: "1", OS: "linux", Arch: "amd64"}
+	call := agentapi.EnrollRequest{
+		Token:        h.token,
+		CSR:          csr(c.w.t, c.key),
+		Clock:        c.w.now(),
+		AgentVersion: "1",
+		OS:           "linux",
+		Arch:         "amd64",
+	}
 	if change != nil {
 		change(&call)
 	}
@@ -74,7 +81,10 @@ func (c *caller) enroll(h host) {
 	if err != nil {
 		c.w.t.Fatal(err)
 	}
-	certificate, err := tls.X509KeyPair([]byte(answer.PEM), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+	certificate, err := tls.X509KeyPair(
+		[]byte(answer.PEM),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}),
+	)
 	if err != nil {
 		c.w.t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-// Package agentserver is the manager's HTTPS endpoint for agents [54-57, 77]: it
+// Package agentserver is the manager's HTTPS endpoint for agents (spec §54-57, §77): it
 // answers enroll, renew, heartbeat and leave, and serves the agent's binary.
 //
 // It records facts about runners and makes no decisions: what an agent reports is evidence

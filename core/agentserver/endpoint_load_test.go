@@ -72,7 +72,12 @@ func FuzzEndpoints(f *testing.F) {
 	f.Add(uint8(3), []byte(`{"reason":"max_jobs"}`))
 	paths := []string{agentapi.EnrollPath, agentapi.HeartbeatPath, agentapi.RenewPath, agentapi.LeavePath}
 	f.Fuzz(func(t *testing.T, which uint8, body []byte) {
-		request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, paths[int(which)%len(paths)], bytes.NewReader(body))
+		request, err := http.NewRequestWithContext(
+			context.Background(),
+			http.MethodPost,
+			paths[int(which)%len(paths)],
+			bytes.NewReader(body),
+		)
 		if err != nil {
 			t.Skip()
 		}

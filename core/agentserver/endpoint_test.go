@@ -107,7 +107,15 @@ func TestAnEd25519KeyMayEnroll(t *testing.T) {
 func TestOnlyAdmittedRunnersGetCommands(t *testing.T) {
 	w := newWorld(t)
 	w.startManager()
-	h := w.provision(fleet.RunnerPolicy{Command: []string{"work"}, Env: map[string]string{"SECRET": "x"}, User: "ci", Cleanup: []string{"sweep"}, MaxAge: 1500 * time.Millisecond})
+	h := w.provision(
+		fleet.RunnerPolicy{
+			Command: []string{"work"},
+			Env:     map[string]string{"SECRET": "x"},
+			User:    "ci",
+			Cleanup: []string{"sweep"},
+			MaxAge:  1500 * time.Millisecond,
+		},
+	)
 	c := w.newCaller(newKey(t))
 	c.enroll(h)
 	for _, q := range []struct {
@@ -124,7 +132,8 @@ func TestOnlyAdmittedRunnersGetCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := answer.Directive
-		if d.Want != q.want || (len(d.Command) > 0) != (q.want == "run") || (len(d.Env) > 0) != (q.want == "run") || (len(d.Cleanup) > 0) != (q.want == "run") {
+		if d.Want != q.want || (len(d.Command) > 0) != (q.want == "run") || (len(d.Env) > 0) != (q.want == "run") ||
+			(len(d.Cleanup) > 0) != (q.want == "run") {
 			t.Errorf("in %s the agent is told %+v", q.state, d)
 		}
 		if d.User != "ci" || d.RequireIsolation {
@@ -142,7 +151,13 @@ func TestOnlyAdmittedRunnersGetCommands(t *testing.T) {
 			s.fleets[id] = f
 		}
 	})
-	if _, body := c.post(agentapi.HeartbeatPath, marshal(t, goodBeat())); !bytes.Contains(body, []byte(`"require_isolation":true,"user":"ci"`)) {
+	if _, body := c.post(
+		agentapi.HeartbeatPath,
+		marshal(t, goodBeat()),
+	); !bytes.Contains(
+		body,
+		[]byte(`"require_isolation":true,"user":"ci"`),
+	) {
 		t.Errorf("a waiting agent is told %s", body)
 	}
 	// Who said that it left gets no more work, even while the loop hasn't seen it.
@@ -150,7 +165,13 @@ func TestOnlyAdmittedRunnersGetCommands(t *testing.T) {
 	if status, body := c.post(agentapi.LeavePath, `{"reason":"signal"}`); status != 200 {
 		t.Fatalf("leaving gave %d: %s", status, body)
 	}
-	if _, body := c.post(agentapi.HeartbeatPath, marshal(t, goodBeat())); !bytes.Contains(body, []byte(`"want":"stop","order":"left-`)) {
+	if _, body := c.post(
+		agentapi.HeartbeatPath,
+		marshal(t, goodBeat()),
+	); !bytes.Contains(
+		body,
+		[]byte(`"want":"stop","order":"left-`),
+	) {
 		t.Errorf("after leaving it is told %s", body)
 	}
 }
@@ -199,7 +220,10 @@ func TestAnAgentsWordsAreBoundedAndCleaned(t *testing.T) {
 	c.enroll(h)
 	beat := goodBeat()
 	beat.LastExit = "red \x1b[31m alert\n" + strings.Repeat("x", 5000)
-	beat.Probes = map[string]agentapi.Probe{"git": {OK: true, Evidence: "git \u202eversion"}, "signing": {OK: true, Evidence: "trust me"}}
+	beat.Probes = map[string]agentapi.Probe{
+		"git":     {OK: true, Evidence: "git \u202eversion"},
+		"signing": {OK: true, Evidence: "trust me"},
+	}
 	if status, body := c.post(agentapi.HeartbeatPath, marshal(t, beat)); status != 200 {
 		t.Fatalf("%d: %s", status, body)
 	}
@@ -222,10 +246,16 @@ func TestARenewalIsForTheSameKey(t *testing.T) {
 	w.startManager()
 	c := w.newCaller(newKey(t))
 	c.enroll(w.provision(fleet.RunnerPolicy{}))
-	if status, _ := c.post(agentapi.RenewPath, marshal(t, agentapi.RenewRequest{CSR: csr(t, newKey(t)), Clock: w.now()})); status != 400 {
+	if status, _ := c.post(
+		agentapi.RenewPath,
+		marshal(t, agentapi.RenewRequest{CSR: csr(t, newKey(t)), Clock: w.now()}),
+	); status != 400 {
 		t.Errorf("another key's renewal gave %d", status)
 	}
-	if status, body := c.post(agentapi.RenewPath, marshal(t, agentapi.RenewRequest{CSR: csr(t, c.key), Clock: w.now()})); status != 200 {
+	if status, body := c.post(
+		agentapi.RenewPath,
+		marshal(t, agentapi.RenewRequest{CSR: csr(t, c.key), Clock: w.now()}),
+	); status != 200 {
 		t.Errorf("a renewal gave %d: %s", status, body)
 	}
 }

@@ -54,5 +54,8 @@ func unknownToken() *refusal {
 // replacedToken is for the token of a join command: making another command for the
 // same host voids the ones before.
 func replacedToken() *refusal {
-	return forbidden(agentapi.CodeTokenUnknown, "another join command was made for this host after this one; use the latest")
+	return forbidden(
+		agentapi.CodeTokenUnknown,
+		"another join command was made for this host after this one; use the latest",
+	)
 }

@@ -56,7 +56,11 @@ func (v *verifications) begin(provider fleet.ProviderAddress) (done func(), ok b
 // result is what the provider's signature says, and is of the resource that the
 // instance has. Zero without a refusal: the fleet asks for none. The token has been
 // verified before, so that unknown callers can't have anything verified.
-func (s *Server) identify(ctx context.Context, call agentapi.EnrollRequest, subject fleet.EnrollmentSubject) (fleet.VerifiedIdentity, *refusal) {
+func (s *Server) identify(
+	ctx context.Context,
+	call agentapi.EnrollRequest,
+	subject fleet.EnrollmentSubject,
+) (fleet.VerifiedIdentity, *refusal) {
 	var none fleet.VerifiedIdentity
 	if !subject.Fleet.Admission.RequiresIdentity() {
 		return none, nil
@@ -73,7 +77,13 @@ func (s *Server) identify(ctx context.Context, call agentapi.EnrollRequest, subj
 		Evidence: evidence, Fleet: subject.Fleet.Address, Key: subject.Operation.ID, Resource: resource,
 	})
 	if refused == nil && found.Resource != resource { // the verifier compares it, too
-		refused = forbidden(agentapi.CodeIdentityRefused, "the identity document is of %s, but instance %s is %s", clean(string(found.Resource), maxName), subject.Instance.ID, resource)
+		refused = forbidden(
+			agentapi.CodeIdentityRefused,
+			"the identity document is of %s, but instance %s is %s",
+			clean(string(found.Resource), maxName),
+			subject.Instance.ID,
+			resource,
+		)
 	}
 	if refused != nil {
 		return none, refused
@@ -86,15 +96,27 @@ func evidenceIn(call agentapi.EnrollRequest) (fleet.Evidence, *refusal) {
 	sent := call.Evidence
 	switch {
 	case sent == nil:
-		return fleet.Evidence{}, forbidden(agentapi.CodeIdentityMissing, "this fleet requires a signed identity document, and the host sent none")
-	case len(sent.Kind) > maxEvidenceKind, len(sent.Document) > agentapi.MaxEvidenceBytes, len(sent.Signature) > agentapi.MaxEvidenceBytes:
-		return fleet.Evidence{}, badRequest("the evidence is too large: its document and its signature may have %d bytes each", agentapi.MaxEvidenceBytes)
+		return fleet.Evidence{}, forbidden(
+			agentapi.CodeIdentityMissing,
+			"this fleet requires a signed identity document, and the host sent none",
+		)
+	case len(sent.Kind) > maxEvidenceKind,
+		len(sent.Document) > agentapi.MaxEvidenceBytes,
+		len(sent.Signature) > agentapi.MaxEvidenceBytes:
+		return fleet.Evidence{}, badRequest(
+			"the evidence is too large: its document and its signature may have %d bytes each",
+			agentapi.MaxEvidenceBytes,
+		)
 	}
 	return fleet.Evidence{Kind: clean(sent.Kind, maxEvidenceKind), Document: sent.Document, Signature: sent.Signature}, nil
 }
 
 // verify asks the provider's plugin, a few at a time and not for long.
-func (s *Server) verify(ctx context.Context, provider fleet.ProviderAddress, question fleet.IdentityQuestion) (fleet.VerifiedIdentity, *refusal) {
+func (s *Server) verify(
+	ctx context.Context,
+	provider fleet.ProviderAddress,
+	question fleet.IdentityQuestion,
+) (fleet.VerifiedIdentity, *refusal) {
 	var none fleet.VerifiedIdentity
 	if s.Verifier == nil {
 		return none, unverified("no plugin here verifies identities of provider.%s", provider)
@@ -112,7 +134,13 @@ func (s *Server) verify(ctx context.Context, provider fleet.ProviderAddress, que
 		if refused.Refusal == fleet.IdentityStale {
 			code = agentapi.CodeIdentityStale
 		}
-		return none, forbidden(code, "provider.%s refuses the host's identity (%s): %s", provider, refused.Refusal, clean(refused.Reason, maxDetail))
+		return none, forbidden(
+			code,
+			"provider.%s refuses the host's identity (%s): %s",
+			provider,
+			refused.Refusal,
+			clean(refused.Reason, maxDetail),
+		)
 	}
 	if err != nil {
 		return none, unverified("provider.%s can't verify the host's identity now", provider).with("error", err)
@@ -124,5 +152,9 @@ func (s *Server) verify(ctx context.Context, provider fleet.ProviderAddress, que
 // unverified says that nothing is known: no host is admitted for it, and none is
 // refused for good.
 func unverified(format string, arguments ...any) *refusal {
-	return &refusal{status: http.StatusServiceUnavailable, code: agentapi.CodeIdentityUnverified, detail: fmt.Sprintf(format, arguments...)}
+	return &refusal{
+		status: http.StatusServiceUnavailable,
+		code:   agentapi.CodeIdentityUnverified,
+		detail: fmt.Sprintf(format, arguments...),
+	}
 }

@@ -45,7 +45,11 @@ func newRegion(t testing.TB) *region {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "a region"}, NotAfter: time.Now().Add(time.Hour)}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		Subject:      pkix.Name{CommonName: "a region"},
+		NotAfter:     time.Now().Add(time.Hour),
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -72,9 +76,16 @@ func (r *region) sign(d identityDocument) (document, signature []byte) {
 }
 
 // verify is what a plugin does.
-func (r *region) verify(_ context.Context, _ fleet.ProviderAddress, q fleet.IdentityQuestion) (fleet.VerifiedIdentity, error) {
+func (r *region) verify(
+	_ context.Context,
+	_ fleet.ProviderAddress,
+	q fleet.IdentityQuestion,
+) (fleet.VerifiedIdentity, error) {
 	refuse := func(class fleet.IdentityRefusal, format string, arguments ...any) (fleet.VerifiedIdentity, error) {
-		return fleet.VerifiedIdentity{}, &fleet.IdentityRefusedError{Refusal: class, Reason: fmt.Sprintf(format, arguments...)}
+		return fleet.VerifiedIdentity{}, &fleet.IdentityRefusedError{
+			Refusal: class,
+			Reason:  fmt.Sprintf(format, arguments...),
+		}
 	}
 	if err := r.certificate.CheckSignature(x509.SHA256WithRSA, q.Evidence.Document, q.Evidence.Signature); err != nil {
 		return refuse(fleet.IdentityBadSignature, "%s", err)
@@ -93,7 +104,12 @@ func (r *region) verify(_ context.Context, _ fleet.ProviderAddress, q fleet.Iden
 	case !d.Issued.IsZero():
 		return refuse(fleet.IdentityStale, "it is from %s", d.Issued)
 	}
-	return fleet.VerifiedIdentity{Kind: q.Evidence.Kind, Resource: fleet.ProviderInstanceRef(d.Instance), Account: d.Account, Region: d.Region}, nil
+	return fleet.VerifiedIdentity{
+		Kind:     q.Evidence.Kind,
+		Resource: fleet.ProviderInstanceRef(d.Instance),
+		Account:  d.Account,
+		Region:   d.Region,
+	}, nil
 }
 
 // metadata is the metadata service of a host that the document is about.
@@ -123,7 +139,11 @@ func (r *region) metadataOf(values map[string][]byte) *metadata.Service {
 }
 
 // verify asks the test's verifier.
-func (w *world) verify(ctx context.Context, a fleet.ProviderAddress, q fleet.IdentityQuestion) (fleet.VerifiedIdentity, error) {
+func (w *world) verify(
+	ctx context.Context,
+	a fleet.ProviderAddress,
+	q fleet.IdentityQuestion,
+) (fleet.VerifiedIdentity, error) {
 	w.store.mu.Lock()
 	verifier := w.verifier
 	w.store.mu.Unlock()
@@ -195,7 +215,10 @@ func TestAStolenTokenIsWorthNothingWithoutItsHostsDocument(t *testing.T) {
 		"none": nil, "that of the thief's own instance": r.evidenceOf("i-2"), "made up": {Kind: "aws", Document: []byte(`{"Instance":"i-1"}`), Signature: []byte("signed")},
 		"too large": {Kind: "aws", Document: make([]byte, agentapi.MaxEvidenceBytes+1)},
 	} {
-		if status, body := thief.post(agentapi.EnrollPath, thief.enrollBody(h, func(q *agentapi.EnrollRequest) { q.Evidence = evidence })); status/100 != 4 {
+		if status, body := thief.post(
+			agentapi.EnrollPath,
+			thief.enrollBody(h, func(q *agentapi.EnrollRequest) { q.Evidence = evidence }),
+		); status/100 != 4 {
 			t.Errorf("evidence: %s: %d %s", name, status, body)
 		}
 	}
@@ -205,7 +228,12 @@ func TestAStolenTokenIsWorthNothingWithoutItsHostsDocument(t *testing.T) {
 	c := w.agentConfig(h)
 	c.Metadata = r.metadata(identityDocument{Instance: "i-1", Account: "1234", Region: "here"})
 	w.startAgent(c)
-	if got := w.shows(h, "the host enrolls all the same", func(r fleet.Runner) bool { return r.Beats > 0 }); got.Tampered || got.Alert != "" {
+	if got := w.shows(
+		h,
+		"the host enrolls all the same",
+		func(r fleet.Runner) bool { return r.Beats > 0 },
+	); got.Tampered ||
+		got.Alert != "" {
 		t.Errorf("refused calls left a mark on the host: %+v", got)
 	}
 }
@@ -286,11 +314,18 @@ func TestAVerifierThatHangsHoldsUpItsOwnHostsAlone(t *testing.T) {
 		<-waiting
 	}
 	ninth := w.newCaller(newKey(t))
-	if status, body := ninth.post(agentapi.EnrollPath, ninth.enrollBody(hung, func(q *agentapi.EnrollRequest) { q.Evidence = r.evidenceOf("i-1") })); status != 503 || !strings.Contains(string(body), "busy verifying other identities") {
+	if status, body := ninth.post(
+		agentapi.EnrollPath,
+		ninth.enrollBody(hung, func(q *agentapi.EnrollRequest) { q.Evidence = r.evidenceOf("i-1") }),
+	); status != 503 ||
+		!strings.Contains(string(body), "busy verifying other identities") {
 		t.Errorf("a ninth at once: %d %s", status, body)
 	}
 	apart := w.newCaller(newKey(t))
-	if status, body := apart.post(agentapi.EnrollPath, apart.enrollBody(other, func(q *agentapi.EnrollRequest) { q.Evidence = r.evidenceOf("i-2") })); status != 200 {
+	if status, body := apart.post(
+		agentapi.EnrollPath,
+		apart.enrollBody(other, func(q *agentapi.EnrollRequest) { q.Evidence = r.evidenceOf("i-2") }),
+	); status != 200 {
 		t.Errorf("a host of another provider: %d %s", status, body)
 	}
 	if status, body := runs.post(agentapi.HeartbeatPath, marshal(t, goodBeat())); status != 200 {

@@ -20,7 +20,11 @@ func (s *Server) download(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return tryLater("too many downloads of the agent are in progress")
 	}
-	missing := &refusal{status: http.StatusNotFound, code: agentapi.CodeBadRequest, detail: "this manager offers no agent binary for the target"}
+	missing := &refusal{
+		status: http.StatusNotFound,
+		code:   agentapi.CodeBadRequest,
+		detail: "this manager offers no agent binary for the target",
+	}
 	if s.Binaries == nil {
 		return missing
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/pki"
 )
 
-// enroll spends a token for a runner identity [54, 55]. A repeated call with the
+// enroll spends a token for a runner identity (spec §54, §55). A repeated call with the
 // same token and key is a lost answer and gets the same identity again, in a
 // certificate that is newly signed; with another key it is an alarm.
 func (s *Server) enroll(r *http.Request, body []byte) (any, error) {
@@ -47,7 +47,13 @@ func (s *Server) enroll(r *http.Request, body []byte) (any, error) {
 }
 
 // enrollFirst spends the token: all that can be checked before is.
-func (s *Server) enrollFirst(r *http.Request, call agentapi.EnrollRequest, csr pki.CertificateRequest, subject fleet.EnrollmentSubject, identity fleet.VerifiedIdentity) (any, error) {
+func (s *Server) enrollFirst(
+	r *http.Request,
+	call agentapi.EnrollRequest,
+	csr pki.CertificateRequest,
+	subject fleet.EnrollmentSubject,
+	identity fleet.VerifiedIdentity,
+) (any, error) {
 	operation := subject.Operation.ID
 	about := []any{"operation", operation, "instance", subject.Instance.ID}
 	now := s.Now()
@@ -84,13 +90,20 @@ func (s *Server) enrollFirst(r *http.Request, call agentapi.EnrollRequest, csr p
 		return nil, storeFailed("spend the token", err)
 	}
 	failpoint.EnrollmentCommitted.Hit()
-	s.Logger.Info("an agent enrolled", append(about, "runner", id, "address", runner.Address, "agent_version", runner.AgentVersion)...)
+	s.Logger.Info(
+		"an agent enrolled",
+		append(about, "runner", id, "address", runner.Address, "agent_version", runner.AgentVersion)...)
 	s.Wake()
 	return s.enrolled(id, certificate, subject.Fleet), nil
 }
 
 // enrollAgain answers a token that was spent before.
-func (s *Server) enrollAgain(r *http.Request, call agentapi.EnrollRequest, csr pki.CertificateRequest, subject fleet.EnrollmentSubject) (any, error) {
+func (s *Server) enrollAgain(
+	r *http.Request,
+	call agentapi.EnrollRequest,
+	csr pki.CertificateRequest,
+	subject fleet.EnrollmentSubject,
+) (any, error) {
 	runner := *subject.Runner
 	about := []any{"operation", subject.Operation.ID, "instance", subject.Instance.ID, "runner", runner.ID}
 	if runner.KeyHash != csr.KeyHash {
@@ -100,7 +113,11 @@ func (s *Server) enrollAgain(r *http.Request, call agentapi.EnrollRequest, csr p
 		return nil, revoked(runner).with(about...)
 	}
 	if !runner.Left.IsZero() {
-		return nil, ended("this runner left on %s (%s); its instance is being removed", stamp(runner.Left), runner.LeftReason).with(about...)
+		return nil, ended(
+			"this runner left on %s (%s); its instance is being removed",
+			stamp(runner.Left),
+			runner.LeftReason,
+		).with(about...)
 	}
 	state := subject.Instance.State
 	over := state == fleet.Failed || state == fleet.Terminating || state == fleet.Terminated
@@ -124,21 +141,36 @@ func (s *Server) enrollAgain(r *http.Request, call agentapi.EnrollRequest, csr p
 func (s *Server) refuseEnrollment(call agentapi.EnrollRequest, subject fleet.EnrollmentSubject, accepts bool) *refusal {
 	now := s.Now()
 	if !now.Before(subject.Operation.TokenExpires) {
-		return forbidden(agentapi.CodeTokenExpired, "the token expired on %s; the manager's clock says %s", stamp(subject.Operation.TokenExpires), stamp(now))
+		return forbidden(
+			agentapi.CodeTokenExpired,
+			"the token expired on %s; the manager's clock says %s",
+			stamp(subject.Operation.TokenExpires),
+			stamp(now),
+		)
 	}
 	if !accepts {
 		why := ""
 		if !subject.Instance.Reason.IsZero() {
 			why = ": " + subject.Instance.Reason.Text()
 		}
-		return ended("instance %s is %s since %s and accepts no agent any more%s", subject.Instance.ID, subject.Instance.State, stamp(subject.Instance.Since), why)
+		return ended(
+			"instance %s is %s since %s and accepts no agent any more%s",
+			subject.Instance.ID,
+			subject.Instance.State,
+			stamp(subject.Instance.Since),
+			why,
+		)
 	}
 	if !platformName.MatchString(call.OS) || !platformName.MatchString(call.Arch) {
 		return badRequest("os and arch must be Go's names, such as linux and amd64")
 	}
 	if skew := call.Clock.Sub(now); skew.Abs() > fleet.MaxClockSkew {
-		return &refusal{status: http.StatusConflict, code: agentapi.CodeClockSkew, detail: "the host's clock says " + stamp(call.Clock) +
-			" and the manager's " + stamp(now) + ": they may differ by " + fleet.MaxClockSkew.String() + " at most; correct the wrong one"}
+		return &refusal{
+			status: http.StatusConflict,
+			code:   agentapi.CodeClockSkew,
+			detail: "the host's clock says " + stamp(call.Clock) +
+				" and the manager's " + stamp(now) + ": they may differ by " + fleet.MaxClockSkew.String() + " at most; correct the wrong one",
+		}
 	}
 	return nil
 }

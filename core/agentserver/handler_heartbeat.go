@@ -37,7 +37,13 @@ func (s *Server) heartbeat(r *http.Request, body []byte) (any, error) {
 		f.Report = report
 	})
 	if silence > deadline {
-		s.Logger.Info("a silent runner sends heartbeats again", "runner", caller.subject.Runner.ID, "silence", silence.Round(time.Second).String())
+		s.Logger.Info(
+			"a silent runner sends heartbeats again",
+			"runner",
+			caller.subject.Runner.ID,
+			"silence",
+			silence.Round(time.Second).String(),
+		)
 	}
 	return agentapi.HeartbeatResponse{
 		Directive:         directiveFor(caller.subject, s.Connection, now),

@@ -37,7 +37,9 @@ type joinDocument struct {
 // among a process's arguments. Only what Linux and macOS both have is used.
 func (c JoinCommand) Line() (string, error) {
 	b := c.Bootstrap
-	document, err := json.Marshal(joinDocument{b.ManagerURL, b.ServerName, b.CAFingerprint, c.Token, b.AgentURL, b.AgentSHA256})
+	document, err := json.Marshal(
+		joinDocument{b.ManagerURL, b.ServerName, b.CAFingerprint, c.Token, b.AgentURL, b.AgentSHA256},
+	)
 	if err != nil {
 		return "", fmt.Errorf("encode the bootstrap document: %w", err)
 	}

@@ -49,12 +49,17 @@ func pasteLine(t *testing.T, shell, line string, programs ...string) (out, home 
 const recordingAgent = "#!/bin/sh\necho \"$@\" >\"$HOME/called\"\ncat >\"$HOME/given\"\n"
 
 func TestTheJoinLineWorksInEveryShellWithWhatAHostHas(t *testing.T) {
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(recordingAgent)) }))
+	server := httptest.NewTLSServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(recordingAgent)) }),
+	)
 	defer server.Close()
 	sum := sha256.Sum256([]byte(recordingAgent))
 	c := JoinCommand{Token: "fyt1.it's.secret", Bootstrap: fleet.BootstrapIntent{
-		ManagerURL: server.URL, ServerName: "manager.lab", CAFingerprint: "sha256:ab", AgentURL: server.URL + "/v1/runner/download?target=linux-amd64",
-		AgentSHA256: hex.EncodeToString(sum[:]),
+		ManagerURL:    server.URL,
+		ServerName:    "manager.lab",
+		CAFingerprint: "sha256:ab",
+		AgentURL:      server.URL + "/v1/runner/download?target=linux-amd64",
+		AgentSHA256:   hex.EncodeToString(sum[:]),
 	}}
 	line, err := c.Line()
 	if err != nil || strings.Contains(line, "\n") {
@@ -83,19 +88,35 @@ func TestTheJoinLineWorksInEveryShellWithWhatAHostHas(t *testing.T) {
 }
 
 func TestTheJoinLineStartsNothingThatIsNotTheAgent(t *testing.T) {
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(recordingAgent)) }))
+	server := httptest.NewTLSServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(recordingAgent)) }),
+	)
 	defer server.Close()
-	c := JoinCommand{Token: "t", Foreground: true, Bootstrap: fleet.BootstrapIntent{AgentURL: server.URL, AgentSHA256: strings.Repeat("0", 64)}}
+	c := JoinCommand{
+		Token:      "t",
+		Foreground: true,
+		Bootstrap:  fleet.BootstrapIntent{AgentURL: server.URL, AgentSHA256: strings.Repeat("0", 64)},
+	}
 	line, err := c.Line()
 	if err != nil || !strings.HasSuffix(line, `join --foreground )`) {
 		t.Fatalf("%q, %v", line, err)
 	}
 	out, home, code := pasteLine(t, "dash", line, "curl", "sha256sum")
-	if _, err := os.Stat(filepath.Join(home, "called")); code == 0 || err == nil || !strings.Contains(out, "is not the agent of this command") {
+	if _, err := os.Stat(
+		filepath.Join(home, "called"),
+	); code == 0 || err == nil ||
+		!strings.Contains(out, "is not the agent of this command") {
 		t.Errorf("it ended with %d, started %t:\n%s", code, err == nil, out)
 	}
 	server.Close()
-	if out, _, code := pasteLine(t, "dash", line, "curl", "sha256sum"); code == 0 || !strings.Contains(out, "could not be downloaded") {
+	if out, _, code := pasteLine(
+		t,
+		"dash",
+		line,
+		"curl",
+		"sha256sum",
+	); code == 0 ||
+		!strings.Contains(out, "could not be downloaded") {
 		t.Errorf("without a manager it ended with %d:\n%s", code, out)
 	}
 }

@@ -52,7 +52,8 @@ func TestAgentThatLostItsStateIsRefusedWithAReason(t *testing.T) {
 	w.startManager()
 	err := w.startAgent(c).wait(t)
 	var refused *agent.RefusedError
-	if !errors.As(err, &refused) || refused.Code != agentapi.CodeTokenOtherKey || !strings.Contains(err.Error(), "already spent with another key") {
+	if !errors.As(err, &refused) || refused.Code != agentapi.CodeTokenOtherKey ||
+		!strings.Contains(err.Error(), "already spent with another key") {
 		t.Fatalf("the agent ended with %v", err)
 	}
 	r := w.shows(h, "the manager tells of it", func(r fleet.Runner) bool { return r.Alert != "" })
@@ -68,7 +69,10 @@ func TestRenewalFollowsTheManagersClock(t *testing.T) {
 	c := w.newCaller(newKey(t))
 	c.enroll(h)
 	renew := func() (int, string) {
-		status, body := c.post(agentapi.RenewPath, marshal(t, agentapi.RenewRequest{CSR: csr(t, c.key), Clock: time.Unix(0, 0)})) // a host's clock of 1970
+		status, body := c.post(
+			agentapi.RenewPath,
+			marshal(t, agentapi.RenewRequest{CSR: csr(t, c.key), Clock: time.Unix(0, 0)}),
+		) // a host's clock of 1970
 		return status, string(body)
 	}
 	offline := fleet.DefaultTimeouts().MaxOffline
@@ -88,7 +92,10 @@ func TestRenewalFollowsTheManagersClock(t *testing.T) {
 			t.Errorf("%s later a renewal gave %d %s, want %d with %s", step.by, status, body, step.status, step.says)
 		}
 	}
-	if seen := w.refusal(agentapi.CodeCertificateLapsed); seen.Instance != h.instance || !strings.Contains(seen.Reason, "the host must be replaced") {
+	if seen := w.refusal(
+		agentapi.CodeCertificateLapsed,
+	); seen.Instance != h.instance ||
+		!strings.Contains(seen.Reason, "the host must be replaced") {
 		t.Errorf("who looks sees %+v", seen)
 	}
 }

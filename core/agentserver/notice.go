@@ -32,7 +32,11 @@ func noticesOf(said []agentapi.Notice, before []fleet.Notice, now time.Time) []f
 			left := min(max(*n.DeadlineSeconds, -most), most)
 			notice.Deadline = now.Add(time.Duration(left * float64(time.Second))).UTC()
 		}
-		if at := slices.IndexFunc(before, func(b fleet.Notice) bool { return b.ID == notice.ID }); at >= 0 && !notice.Deadline.IsZero() && !before[at].Deadline.IsZero() {
+		if at := slices.IndexFunc(
+			before,
+			func(b fleet.Notice) bool { return b.ID == notice.ID },
+		); at >= 0 && !notice.Deadline.IsZero() &&
+			!before[at].Deadline.IsZero() {
 			if moved := notice.Deadline.Sub(before[at].Deadline); moved.Abs() <= sameTime {
 				notice.Deadline = before[at].Deadline
 			}

@@ -34,15 +34,21 @@ func (r *refusing) lines() []string {
 func TestTenThousandRefusedCallsAMinuteAreTwoLines(t *testing.T) {
 	r := newRefusing()
 	for range 10_000 {
-		r.note(agentapi.HeartbeatPath, "10.0.0.1", tryLater("the manager can't reach its store").with("doing", "read a runner"))
+		r.note(
+			agentapi.HeartbeatPath,
+			"10.0.0.1",
+			tryLater("the manager can't reach its store").with("doing", "read a runner"),
+		)
 		r.clock = r.clock.Add(6 * time.Millisecond)
 	}
-	if got := r.lines(); len(got) != 1 || !strings.Contains(got[0], "level=ERROR") || !strings.Contains(got[0], `doing="read a runner"`) {
+	if got := r.lines(); len(got) != 1 || !strings.Contains(got[0], "level=ERROR") ||
+		!strings.Contains(got[0], `doing="read a runner"`) {
 		t.Fatalf("the first minute's lines are\n%s", strings.Join(got, "\n"))
 	}
 	r.clock = r.clock.Add(time.Second)
 	r.pass()
-	if got := r.lines(); len(got) != 1 || !strings.Contains(got[0], "calls=9999") || !strings.Contains(got[0], "level=ERROR") {
+	if got := r.lines(); len(got) != 1 || !strings.Contains(got[0], "calls=9999") ||
+		!strings.Contains(got[0], "level=ERROR") {
 		t.Fatalf("afterwards the lines are\n%s", strings.Join(got, "\n"))
 	}
 	r.clock = r.clock.Add(refusalEvery + time.Second)
@@ -57,7 +63,11 @@ func TestADifferentRefusalIsLoggedAtOnce(t *testing.T) {
 	stranger := &refusal{status: 401, code: agentapi.CodeUnknownRunner, detail: "no certificate"}
 	for range 3 {
 		r.note(agentapi.HeartbeatPath, "10.0.0.1", stranger)
-		r.note(agentapi.EnrollPath, "10.0.0.2", forbidden(agentapi.CodeTokenUnknown, "not ours").with("operation", fleet.OperationID("claimed")))
+		r.note(
+			agentapi.EnrollPath,
+			"10.0.0.2",
+			forbidden(agentapi.CodeTokenUnknown, "not ours").with("operation", fleet.OperationID("claimed")),
+		)
 		r.note(agentapi.HeartbeatPath, "10.0.0.3", ended("over").with("instance", fleet.CapacityInstanceID("one")))
 		r.note(agentapi.HeartbeatPath, "10.0.0.4", ended("over").with("instance", fleet.CapacityInstanceID("two")))
 	}

@@ -60,7 +60,14 @@ func enrollmentRefusals() []enrollmentRefusal {
 	}
 	spent := func(w *world, h *host) { w.newCaller(newKey(w.t)).enroll(*h) }
 	return []enrollmentRefusal{
-		{"an expired token", func(w *world, h *host, _ *agent.Config) { expire(w, *h) }, agentapi.CodeTokenExpired, []string{"the token expired on ", "the manager's clock says "}, givesUp, true},
+		{
+			"an expired token",
+			func(w *world, h *host, _ *agent.Config) { expire(w, *h) },
+			agentapi.CodeTokenExpired,
+			[]string{"the token expired on ", "the manager's clock says "},
+			givesUp,
+			true,
+		},
 		{"a token that was renewed while it was looked at", func(w *world, h *host, _ *agent.Config) {
 			w.change(func(s *memoryStore) {
 				s.renewed = func() {
@@ -81,11 +88,25 @@ func enrollmentRefusals() []enrollmentRefusal {
 			o := w.store.operations[h.operation]
 			c.Token = newWorld(w.t).tokens.Token(h.operation, o.Nonce)
 		}, agentapi.CodeTokenUnknown, []string{"was not issued by this installation"}, givesUp, false},
-		{"a malformed token", func(_ *world, _ *host, c *agent.Config) { c.Token = "a-word" }, agentapi.CodeTokenUnknown, []string{"was not issued by this installation"}, givesUp, false},
+		{
+			"a malformed token",
+			func(_ *world, _ *host, c *agent.Config) { c.Token = "a-word" },
+			agentapi.CodeTokenUnknown,
+			[]string{"was not issued by this installation"},
+			givesUp,
+			false,
+		},
 		{"a token of an operation that doesn't exist", func(w *world, _ *host, c *agent.Config) {
 			c.Token = w.tokens.Token(fleet.OperationID(w.ulid()), []byte("nonce"))
 		}, agentapi.CodeTokenUnknown, []string{"was not issued by this installation"}, givesUp, false},
-		{"a token that another key spent before admission", func(w *world, h *host, _ *agent.Config) { spent(w, h) }, agentapi.CodeTokenOtherKey, []string{"already spent with another key"}, givesUp, true},
+		{
+			"a token that another key spent before admission",
+			func(w *world, h *host, _ *agent.Config) { spent(w, h) },
+			agentapi.CodeTokenOtherKey,
+			[]string{"already spent with another key"},
+			givesUp,
+			true,
+		},
 		{"a token that another key spent, after admission", func(w *world, h *host, _ *agent.Config) {
 			spent(w, h)
 			w.setState(h.instance, fleet.Healthy, "")
@@ -93,11 +114,46 @@ func enrollmentRefusals() []enrollmentRefusal {
 		{"a clock that is over 5 minutes off", func(w *world, _ *host, c *agent.Config) {
 			c.Now = func() time.Time { return w.now().Add(-6 * time.Minute) }
 		}, agentapi.CodeClockSkew, []string{"the host's clock says ", " and the manager's ", "5m0s at most"}, keepsTrying, true},
-		{"another authority", distrust(func(d *bootstrap.Document) { d.CAFingerprint = "sha256:" + strings.Repeat("0", 64) }), "handshake", []string{"pins another authority"}, distrusts, false},
-		{"another server name", distrust(func(d *bootstrap.Document) { d.ServerName = pki.ServerName("other") }), "handshake", []string{"asks for another name"}, distrusts, false},
-		{"a failed instance", inState(fleet.Failed), agentapi.CodeInstanceEnded, []string{"is failed since", "because of the failed"}, givesUp, true},
-		{"an instance that is terminating", inState(fleet.Terminating), agentapi.CodeInstanceEnded, []string{"is terminating since", "because of the terminating"}, givesUp, true},
-		{"a terminated instance", inState(fleet.Terminated), agentapi.CodeInstanceEnded, []string{"is terminated since", "because of the terminated"}, givesUp, true},
+		{
+			"another authority",
+			distrust(func(d *bootstrap.Document) { d.CAFingerprint = "sha256:" + strings.Repeat("0", 64) }),
+			"handshake",
+			[]string{"pins another authority"},
+			distrusts,
+			false,
+		},
+		{
+			"another server name",
+			distrust(func(d *bootstrap.Document) { d.ServerName = pki.ServerName("other") }),
+			"handshake",
+			[]string{"asks for another name"},
+			distrusts,
+			false,
+		},
+		{
+			"a failed instance",
+			inState(fleet.Failed),
+			agentapi.CodeInstanceEnded,
+			[]string{"is failed since", "because of the failed"},
+			givesUp,
+			true,
+		},
+		{
+			"an instance that is terminating",
+			inState(fleet.Terminating),
+			agentapi.CodeInstanceEnded,
+			[]string{"is terminating since", "because of the terminating"},
+			givesUp,
+			true,
+		},
+		{
+			"a terminated instance",
+			inState(fleet.Terminated),
+			agentapi.CodeInstanceEnded,
+			[]string{"is terminated since", "because of the terminated"},
+			givesUp,
+			true,
+		},
 	}
 }
 
@@ -114,18 +170,37 @@ func batchRefusals() []enrollmentRefusal {
 		}, code, says, ending, false}
 	}
 	return []enrollmentRefusal{
-		row("a verified host that is none of its token's batch", func(*world, *region, []host, *agent.Config) {}, agentapi.CodeIdentityNotMember, givesUp, "provider.aws.main verified the host as i-3", "not one of the 2 instances"),
-		row("a host of a batch without evidence", func(_ *world, _ *region, _ []host, c *agent.Config) { c.Metadata = nil }, agentapi.CodeIdentityMissing, keepsTrying, "the host sent none"),
+		row(
+			"a verified host that is none of its token's batch",
+			func(*world, *region, []host, *agent.Config) {},
+			agentapi.CodeIdentityNotMember,
+			givesUp,
+			"provider.aws.main verified the host as i-3",
+			"not one of the 2 instances",
+		),
+		row(
+			"a host of a batch without evidence",
+			func(_ *world, _ *region, _ []host, c *agent.Config) { c.Metadata = nil },
+			agentapi.CodeIdentityMissing,
+			keepsTrying,
+			"the host sent none",
+		),
 		row("a host of a batch with a forged document", func(w *world, _ *region, _ []host, c *agent.Config) {
 			c.Metadata = newRegion(w.t).metadata(identityDocument{Instance: "i-1", Account: "1234", Region: "here"})
 		}, agentapi.CodeIdentityRefused, givesUp, "(bad signature)"),
-		row("a host of a batch that the provider hasn't named whole", func(w *world, _ *region, members []host, _ *agent.Config) {
-			w.change(func(s *memoryStore) {
-				i := s.instances[members[1].instance]
-				i.ProviderInstance = ""
-				s.instances[i.ID] = i
-			})
-		}, agentapi.CodeIdentityUnverified, keepsTrying, "hasn't named the resources of 1 instances"),
+		row(
+			"a host of a batch that the provider hasn't named whole",
+			func(w *world, _ *region, members []host, _ *agent.Config) {
+				w.change(func(s *memoryStore) {
+					i := s.instances[members[1].instance]
+					i.ProviderInstance = ""
+					s.instances[i.ID] = i
+				})
+			},
+			agentapi.CodeIdentityUnverified,
+			keepsTrying,
+			"hasn't named the resources of 1 instances",
+		),
 		row("the expired token of a batch", func(w *world, _ *region, members []host, _ *agent.Config) {
 			for _, h := range members {
 				expire(w, h)
@@ -155,18 +230,52 @@ func identityRefusals() []enrollmentRefusal {
 		return enrollmentRefusal{name, prepare, code, says, ending, true}
 	}
 	return []enrollmentRefusal{
-		row("a host without evidence", func(w *world, h *host, _ *agent.Config) { w.identified(*h, "i-1") }, agentapi.CodeIdentityMissing, keepsTrying, "the host sent none"),
+		row(
+			"a host without evidence",
+			func(w *world, h *host, _ *agent.Config) { w.identified(*h, "i-1") },
+			agentapi.CodeIdentityMissing,
+			keepsTrying,
+			"the host sent none",
+		),
 		row("a metadata service that signs nothing", func(w *world, h *host, c *agent.Config) {
 			c.Metadata = w.identified(*h, "i-1").metadataOf(map[string][]byte{})
 		}, agentapi.CodeIdentityMissing, keepsTrying, "the host sent none"),
-		row("the document of another instance", showing(func(_ *region, d *identityDocument) { d.Instance = "i-2" }), agentapi.CodeIdentityRefused, givesUp, "(other instance)", "the document is of i-2"),
-		row("a document of another account", showing(func(_ *region, d *identityDocument) { d.Account = "99" }), agentapi.CodeIdentityRefused, givesUp, "(other account)", "provider.aws.main refuses"),
-		row("a document of another region", showing(func(_ *region, d *identityDocument) { d.Region = "there" }), agentapi.CodeIdentityRefused, givesUp, "(other region)"),
-		row("a document that is too old", showing(func(_ *region, d *identityDocument) { d.Issued = time.Unix(0, 0) }), agentapi.CodeIdentityStale, keepsTrying, "(stale)"),
+		row(
+			"the document of another instance",
+			showing(func(_ *region, d *identityDocument) { d.Instance = "i-2" }),
+			agentapi.CodeIdentityRefused,
+			givesUp,
+			"(other instance)",
+			"the document is of i-2",
+		),
+		row(
+			"a document of another account",
+			showing(func(_ *region, d *identityDocument) { d.Account = "99" }),
+			agentapi.CodeIdentityRefused,
+			givesUp,
+			"(other account)",
+			"provider.aws.main refuses",
+		),
+		row(
+			"a document of another region",
+			showing(func(_ *region, d *identityDocument) { d.Region = "there" }),
+			agentapi.CodeIdentityRefused,
+			givesUp,
+			"(other region)",
+		),
+		row(
+			"a document that is too old",
+			showing(func(_ *region, d *identityDocument) { d.Issued = time.Unix(0, 0) }),
+			agentapi.CodeIdentityStale,
+			keepsTrying,
+			"(stale)",
+		),
 		row("a document that was changed after it was signed", func(w *world, h *host, c *agent.Config) {
 			r := w.identified(*h, "i-1")
 			document, signature := r.sign(identityDocument{Instance: "i-2", Account: "1234", Region: "here"})
-			c.Metadata = r.metadataOf(map[string][]byte{"document": []byte(strings.Replace(string(document), "i-2", "i-1", 1)), "rsa2048": signature})
+			c.Metadata = r.metadataOf(
+				map[string][]byte{"document": []byte(strings.Replace(string(document), "i-2", "i-1", 1)), "rsa2048": signature},
+			)
 		}, agentapi.CodeIdentityRefused, givesUp, "(bad signature)"),
 		row("a document that somebody else signed", func(w *world, h *host, c *agent.Config) {
 			w.identified(*h, "i-1")
@@ -178,7 +287,12 @@ func identityRefusals() []enrollmentRefusal {
 			r := w.identified(*h, "i-1")
 			c.Metadata = r.metadata(identityDocument{Instance: "i-1", Account: "1234", Region: "here"})
 			w.change(func(s *memoryStore) {
-				s.runners["other"] = fleet.Runner{ID: "other", Instance: other.instance, Operation: other.operation, Identity: fleet.VerifiedIdentity{Resource: "i-1"}}
+				s.runners["other"] = fleet.Runner{
+					ID:        "other",
+					Instance:  other.instance,
+					Operation: other.operation,
+					Identity:  fleet.VerifiedIdentity{Resource: "i-1"},
+				}
 			})
 		}, agentapi.CodeIdentityRefused, givesUp, "has enrolled as i-1", "two hosts claim the same resource"),
 		row("a resource that nobody has seen yet", func(w *world, h *host, c *agent.Config) {
@@ -299,11 +413,18 @@ func TestRevokedRunnersCallsNameItsInstance(t *testing.T) {
 		{agentapi.EnrollPath, c.enrollBody(h, nil)}, {agentapi.HeartbeatPath, marshal(t, goodBeat())},
 		{agentapi.RenewPath, marshal(t, agentapi.RenewRequest{CSR: csr(t, c.key), Clock: w.now()})}, {agentapi.LeavePath, `{"reason":"signal"}`},
 	} {
-		if status, body := c.post(call.path, call.body); status != 403 || !strings.Contains(string(body), agentapi.CodeRevoked) {
+		if status, body := c.post(
+			call.path,
+			call.body,
+		); status != 403 ||
+			!strings.Contains(string(body), agentapi.CodeRevoked) {
 			t.Errorf("%s gave %d %s", call.path, status, body)
 		}
 	}
-	if seen := w.refusal(agentapi.CodeRevoked); seen.Calls != 4 || seen.Instance != h.instance || !strings.Contains(seen.Reason, "was revoked on") {
+	if seen := w.refusal(
+		agentapi.CodeRevoked,
+	); seen.Calls != 4 || seen.Instance != h.instance ||
+		!strings.Contains(seen.Reason, "was revoked on") {
 		t.Errorf("the refusals are told as %+v", seen)
 	}
 }
@@ -322,7 +443,8 @@ func TestMalformedEnrollmentIsRefusedWithoutAnInstance(t *testing.T) {
 	} {
 		status, answer := c.post(agentapi.EnrollPath, body)
 		seen := w.server.Refusals()[0]
-		if status/100 != 4 || seen.Code != agentapi.CodeBadRequest || !strings.Contains(seen.Reason, name) || !strings.Contains(string(answer), name) {
+		if status/100 != 4 || seen.Code != agentapi.CodeBadRequest || !strings.Contains(seen.Reason, name) ||
+			!strings.Contains(string(answer), name) {
 			t.Errorf("%s: %d %s, told as %+v", name, status, answer, seen)
 		}
 	}
@@ -350,7 +472,8 @@ func TestNamesInACertificateRequestAreIgnored(t *testing.T) {
 		t.Fatalf("%d %s", status, body)
 	}
 	leaf := parsePEM(t, answer.PEM)
-	if len(leaf.DNSNames) != 0 || len(leaf.URIs) != 1 || leaf.URIs[0].Path != "/runner/"+answer.RunnerID || leaf.Subject.CommonName != answer.RunnerID {
+	if len(leaf.DNSNames) != 0 || len(leaf.URIs) != 1 || leaf.URIs[0].Path != "/runner/"+answer.RunnerID ||
+		leaf.Subject.CommonName != answer.RunnerID {
 		t.Errorf("the certificate is for %v %v %s", leaf.DNSNames, leaf.URIs, leaf.Subject)
 	}
 }
@@ -364,7 +487,8 @@ func TestTheSameTokenWithTheSameKeyIsNoRefusal(t *testing.T) {
 	first, _ := w.runner(h)
 	c.enroll(h)
 	again, _ := w.runner(h)
-	if refused := w.server.Refusals(); first.ID != again.ID || first.KeyHash != again.KeyHash || again.Alert != "" || len(refused) != 0 {
+	if refused := w.server.Refusals(); first.ID != again.ID || first.KeyHash != again.KeyHash || again.Alert != "" ||
+		len(refused) != 0 {
 		t.Errorf("first %s, then %s (%q), refused %v", first.ID, again.ID, again.Alert, refused)
 	}
 }

@@ -40,8 +40,17 @@ func reportOf(beat agentapi.Heartbeat, capabilities []string) (fleet.AgentReport
 		return fleet.AgentReport{}, badRequest("jobs_run, load1 and disk_free_bytes can't be negative")
 	}
 	report := fleet.AgentReport{
-		Phase: phase, GroupEmpty: beat.GroupEmpty, Heard: beat.Heard, Order: beat.Order, JobsRun: beat.JobsRun, LastExit: clean(beat.LastExit, maxSentence),
-		Isolation: beat.Isolation, IsolationEvidence: clean(beat.IsolationEvidence, maxSentence), Load1: beat.Load1, DiskFree: beat.DiskFree, Unhealthy: clean(beat.Unhealthy, maxSentence),
+		Phase:             phase,
+		GroupEmpty:        beat.GroupEmpty,
+		Heard:             beat.Heard,
+		Order:             beat.Order,
+		JobsRun:           beat.JobsRun,
+		LastExit:          clean(beat.LastExit, maxSentence),
+		Isolation:         beat.Isolation,
+		IsolationEvidence: clean(beat.IsolationEvidence, maxSentence),
+		Load1:             beat.Load1,
+		DiskFree:          beat.DiskFree,
+		Unhealthy:         clean(beat.Unhealthy, maxSentence),
 	}
 	for _, name := range capabilities {
 		if probe, shown := beat.Probes[name]; shown {

@@ -129,8 +129,19 @@ func NewServer(c Config) (*Server, error) {
 	if c.FlushInterval == 0 {
 		c.FlushInterval = time.Second
 	}
-	s := &Server{Config: c, calls: make(chan struct{}, maxCalls), downloads: make(chan struct{}, maxDownloads),
-		refusals: newRefusalLog(c.Logger, c.Now), facts: newRefusalFacts(), anonymous: newAnonymousLimiter(), open: newAnonymousConnections(), verifying: newVerifications()}
+	s := &Server{
+		Config:    c,
+		calls:     make(chan struct{}, maxCalls),
+		downloads: make(chan struct{}, maxDownloads),
+		refusals: newRefusalLog(
+			c.Logger,
+			c.Now,
+		),
+		facts:     newRefusalFacts(),
+		anonymous: newAnonymousLimiter(),
+		open:      newAnonymousConnections(),
+		verifying: newVerifications(),
+	}
 	s.recorder = startRecorder(c.Store, c.FlushInterval, c.Now, c.Wake, c.Logger)
 	s.http = &http.Server{
 		Handler:           s,
@@ -220,14 +231,22 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) (answer any, err e
 		return nil, &refusal{status: http.StatusNotFound, code: agentapi.CodeBadRequest, detail: "no such endpoint"}
 	}
 	if r.Method != http.MethodPost {
-		return nil, &refusal{status: http.StatusMethodNotAllowed, code: agentapi.CodeBadRequest, detail: "this endpoint takes POST"}
+		return nil, &refusal{
+			status: http.StatusMethodNotAllowed,
+			code:   agentapi.CodeBadRequest,
+			detail: "this endpoint takes POST",
+		}
 	}
 	// The body is read before a slot is taken: a slow sender delays no other caller.
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, agentapi.MaxBodyBytes))
 	if err != nil {
 		var tooLarge *http.MaxBytesError
 		if errors.As(err, &tooLarge) {
-			return nil, &refusal{status: http.StatusRequestEntityTooLarge, code: agentapi.CodeBadRequest, detail: fmt.Sprintf("the body is over %d bytes", agentapi.MaxBodyBytes)}
+			return nil, &refusal{
+				status: http.StatusRequestEntityTooLarge,
+				code:   agentapi.CodeBadRequest,
+				detail: fmt.Sprintf("the body is over %d bytes", agentapi.MaxBodyBytes),
+			}
 		}
 		return nil, tryLater("the request body is incomplete")
 	}

@@ -164,9 +164,22 @@ func (w *world) provision(policy fleet.RunnerPolicy, capabilities ...string) hos
 		f.Runner, f.Timeouts, f.Class.Capabilities = policy, timeouts, capabilities
 		f.Admission.JobIsolation = fleet.JobIsolationNone
 		s.fleets[f.ID] = f
-		s.instances[h.instance] = fleet.CapacityInstance{ID: h.instance, Fleet: f.ID, Key: h.operation, State: fleet.Bootstrapping, Since: w.now()}
-		s.operations[h.operation] = fleet.Operation{ID: h.operation, Kind: fleet.ProvisionOperation, Instance: h.instance, Fleet: f.ID,
-			Nonce: nonce, TokenHash: w.tokens.Hash(h.token), TokenExpires: w.now().Add(time.Hour)}
+		s.instances[h.instance] = fleet.CapacityInstance{
+			ID:    h.instance,
+			Fleet: f.ID,
+			Key:   h.operation,
+			State: fleet.Bootstrapping,
+			Since: w.now(),
+		}
+		s.operations[h.operation] = fleet.Operation{
+			ID:           h.operation,
+			Kind:         fleet.ProvisionOperation,
+			Instance:     h.instance,
+			Fleet:        f.ID,
+			Nonce:        nonce,
+			TokenHash:    w.tokens.Hash(h.token),
+			TokenExpires: w.now().Add(time.Hour),
+		}
 	})
 	return h
 }
@@ -284,12 +297,18 @@ type memoryStore struct {
 
 func newMemoryStore() *memoryStore {
 	return &memoryStore{
-		operations: map[fleet.OperationID]fleet.Operation{}, instances: map[fleet.CapacityInstanceID]fleet.CapacityInstance{},
-		fleets: map[fleet.RunnerFleetID]fleet.ManagedFleet{}, runners: map[fleet.RunnerID]fleet.Runner{}, spent: map[fleet.OperationID]fleet.RunnerID{},
+		operations: map[fleet.OperationID]fleet.Operation{},
+		instances:  map[fleet.CapacityInstanceID]fleet.CapacityInstance{},
+		fleets:     map[fleet.RunnerFleetID]fleet.ManagedFleet{},
+		runners:    map[fleet.RunnerID]fleet.Runner{},
+		spent:      map[fleet.OperationID]fleet.RunnerID{},
 	}
 }
 
-func (s *memoryStore) TokenSubjects(_ context.Context, key fleet.OperationID) (members []fleet.EnrollmentSubject, err error) {
+func (s *memoryStore) TokenSubjects(
+	_ context.Context,
+	key fleet.OperationID,
+) (members []fleet.EnrollmentSubject, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.renewed != nil {

@@ -28,7 +28,14 @@ func BenchmarkPageOf10000Instances(b *testing.B) {
 	s := lab()
 	s.instances = nil
 	for n := range 10_000 {
-		s.instances = append(s.instances, view.Instance{ID: fleet.CapacityInstanceID(fmt.Sprintf("i%05d", n)), Fleet: "fleet.linux", Created: now.Add(time.Duration(n) * time.Second)})
+		s.instances = append(
+			s.instances,
+			view.Instance{
+				ID:      fleet.CapacityInstanceID(fmt.Sprintf("i%05d", n)),
+				Fleet:   "fleet.linux",
+				Created: now.Add(time.Duration(n) * time.Second),
+			},
+		)
 	}
 	h := allowing(s)
 	b.ReportAllocs()

@@ -109,7 +109,11 @@ func (h *Handler) caller(r *http.Request) (access.Caller, error) {
 		}
 		return h.config.Authenticate(r.Context(), secret)
 	}
-	return access.Caller{}, failed(http.StatusForbidden, codeDenied, "tokens are accepted only over TLS; use the https address or the manager's socket")
+	return access.Caller{}, failed(
+		http.StatusForbidden,
+		codeDenied,
+		"tokens are accepted only over TLS; use the https address or the manager's socket",
+	)
 }
 
 // localCaller is the user of a process on this machine.
@@ -122,12 +126,23 @@ func (h *Handler) localCaller(p peer) (access.Caller, error) {
 		name = known.Username
 	}
 	if p.uid != 0 && p.uid != h.config.Owner {
-		return access.Caller{Name: name}, failed(http.StatusForbidden, codeDenied,
-			fmt.Sprintf("%s may not use this socket: only the owner of the state directory and root may; use a token with the https address", name))
+		return access.Caller{Name: name}, failed(
+			http.StatusForbidden,
+			codeDenied,
+			fmt.Sprintf(
+				"%s may not use this socket: only the owner of the state directory and root may; use a token with the https address",
+				name,
+			),
+		)
 	}
 	return access.LocalUser(name), nil
 }
 
 func deniedError(d Denial) error {
-	return &access.DeniedError{Caller: d.Caller, UseCase: d.UseCase, Needs: access.Permission(d.Needs), Fleet: fleet.FleetAddress(d.Fleet)}
+	return &access.DeniedError{
+		Caller:  d.Caller,
+		UseCase: d.UseCase,
+		Needs:   access.Permission(d.Needs),
+		Fleet:   fleet.FleetAddress(d.Fleet),
+	}
 }

@@ -97,14 +97,17 @@ func newClient(e Endpoint) (*Client, error) {
 		return c, nil
 	}
 	u, err := url.Parse(e.URL)
-	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" ||
+		u.RawQuery != "" {
 		return nil, fmt.Errorf("the server %q isn't https://HOST[:PORT]; a token is sent only over TLS", e.URL)
 	}
 	if e.Token == "" {
 		return nil, fmt.Errorf("no token for %s; make one beside the manager with: forgeyard-fleet token create", e.URL)
 	}
 	if strings.ContainsFunc(e.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, errors.New("the token has a space, a line's end or another character that no token has; give it as forgeyard-fleet token create printed it")
+		return nil, errors.New(
+			"the token has a space, a line's end or another character that no token has; give it as forgeyard-fleet token create printed it",
+		)
 	}
 	c.at, c.base = "https://"+u.Host, "https://"+u.Host
 	transport.DialContext, transport.Proxy = dialer.DialContext, http.ProxyFromEnvironment
@@ -151,7 +154,13 @@ func (c *Client) call(ctx context.Context, one call) error {
 		return &UnreachableError{c.at, fmt.Errorf("read the answer: %w", err)}
 	}
 	if err := plainjson.Read(text, one.into); err != nil {
-		return fmt.Errorf("read the answer of the manager at %s to %s %s: %w; is it of another version?", c.at, one.method, one.path, err)
+		return fmt.Errorf(
+			"read the answer of the manager at %s to %s %s: %w; is it of another version?",
+			c.at,
+			one.method,
+			one.path,
+			err,
+		)
 	}
 	return nil
 }
@@ -166,7 +175,13 @@ func (c *Client) send(ctx context.Context, one call) (*http.Response, error) {
 			return nil, fmt.Errorf("write the request %s %s: %w", one.method, one.path, err)
 		}
 		if len(text) > submissionBody {
-			return nil, &access.InvalidError{Reason: fmt.Sprintf("the files are too many for a manager elsewhere: the request has %d MiB and may have %d; is one of them not a fleet file?", len(text)>>20, submissionBody>>20)}
+			return nil, &access.InvalidError{
+				Reason: fmt.Sprintf(
+					"the files are too many for a manager elsewhere: the request has %d MiB and may have %d; is one of them not a fleet file?",
+					len(text)>>20,
+					submissionBody>>20,
+				),
+			}
 		}
 		content = bytes.NewReader(text)
 	}
@@ -207,7 +222,10 @@ func (c *Client) problem(response *http.Response) error {
 	var p Problem
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil || kind != "application/problem+json" || json.Unmarshal(text, &p) != nil {
-		return &UnreachableError{c.at, fmt.Errorf("the answer is %q and not of a manager; is the address right?", response.Status)}
+		return &UnreachableError{
+			c.at,
+			fmt.Errorf("the answer is %q and not of a manager; is the address right?", response.Status),
+		}
 	}
 	return p.errorOf()
 }

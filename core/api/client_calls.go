@@ -30,7 +30,10 @@ func (c *Client) Apply(ctx context.Context, s plans.Submission, approved plans.A
 		approved.Fleets = map[fleet.FleetAddress]int64{}
 	}
 	var r plans.Receipt
-	err := c.call(ctx, call{method: http.MethodPost, path: "/v1/apply", send: ApplyRequest{complete(s), approved}, into: &r})
+	err := c.call(
+		ctx,
+		call{method: http.MethodPost, path: "/v1/apply", send: ApplyRequest{complete(s), approved}, into: &r},
+	)
 	return r, err
 }
 
@@ -63,7 +66,10 @@ func (c *Client) Instances(ctx context.Context) ([]view.Instance, error) {
 	parameters := url.Values{"limit": {strconv.Itoa(maxPage)}}
 	for {
 		var page List[view.Instance]
-		if err := c.call(ctx, call{method: http.MethodGet, path: "/v1/instances", query: parameters, into: &page}); err != nil {
+		if err := c.call(
+			ctx,
+			call{method: http.MethodGet, path: "/v1/instances", query: parameters, into: &page},
+		); err != nil {
 			return nil, err
 		}
 		all = append(all, page.Items...)
@@ -89,7 +95,10 @@ func (c *Client) History(ctx context.Context, q query.HistoryFilter) (query.Hist
 		parameters.Set("cursor", cursorOf(position{ID: q.Before}))
 	}
 	var list List[view.Instance]
-	if err := c.call(ctx, call{method: http.MethodGet, path: "/v1/instances", query: parameters, into: &list}); err != nil {
+	if err := c.call(
+		ctx,
+		call{method: http.MethodGet, path: "/v1/instances", query: parameters, into: &list},
+	); err != nil {
 		return query.History{}, err
 	}
 	next, err := readCursor(list.Next)
@@ -140,7 +149,10 @@ func (c *Client) CreateToken(ctx context.Context, t access.NewToken) (access.Tok
 	}
 	var made NewToken
 	err := c.call(ctx, call{method: http.MethodPost, path: "/v1/tokens", into: &made, send: TokenRequest{
-		Name: t.Name, Permissions: append([]access.Permission{}, t.Permissions...), Fleets: t.Fleets, ForSeconds: int64(t.For / time.Second),
+		Name:        t.Name,
+		Permissions: append([]access.Permission{}, t.Permissions...),
+		Fleets:      t.Fleets,
+		ForSeconds:  int64(t.For / time.Second),
 	}})
 	return made.Token, made.Secret, err
 }

@@ -38,12 +38,21 @@ func (c *Client) CheckOrders() installation.Orders { return orderClient{c, onlyC
 
 // send makes a request about what a kind ("fleets") and an id name; without an id
 // there is nothing to send.
-func send[T any](ctx context.Context, o orderClient, method, kind, id, what string, request any) (receipt T, err error) {
+func send[T any](
+	ctx context.Context,
+	o orderClient,
+	method, kind, id, what string,
+	request any,
+) (receipt T, err error) {
 	if id == "" {
 		return receipt, &access.NotFoundError{Kind: strings.TrimSuffix(kind, "s")}
 	}
 	return receipt, o.client.call(ctx, call{
-		method: method, path: "/v1/" + kind + "/" + url.PathEscape(id) + "/" + what, query: o.query, send: request, into: &receipt,
+		method: method,
+		path:   "/v1/" + kind + "/" + url.PathEscape(id) + "/" + what,
+		query:  o.query,
+		send:   request,
+		into:   &receipt,
 	})
 }
 
@@ -56,7 +65,13 @@ func (o orderClient) clear(ctx context.Context, kind, id, what string) (orders.O
 }
 
 func (o orderClient) ScaleFleet(ctx context.Context, r orders.ScaleRequest) (orders.OverrideReceipt, error) {
-	return o.set(ctx, "fleets", r.Fleet, "scale", ScaleRequest{Min: r.Min, Max: r.Max, ForSeconds: wholeSeconds(r.For), Reason: r.Reason})
+	return o.set(
+		ctx,
+		"fleets",
+		r.Fleet,
+		"scale",
+		ScaleRequest{Min: r.Min, Max: r.Max, ForSeconds: wholeSeconds(r.For), Reason: r.Reason},
+	)
 }
 
 func (o orderClient) ClearScale(ctx context.Context, fleetName string) (orders.OverrideReceipt, error) {
@@ -71,7 +86,10 @@ func (o orderClient) ClearFleetFreeze(ctx context.Context, fleetName string) (or
 	return o.clear(ctx, "fleets", fleetName, "freeze")
 }
 
-func (o orderClient) QuarantineFleet(ctx context.Context, r orders.QuarantineFleetRequest) (orders.OverrideReceipt, error) {
+func (o orderClient) QuarantineFleet(
+	ctx context.Context,
+	r orders.QuarantineFleetRequest,
+) (orders.OverrideReceipt, error) {
 	return o.set(ctx, "fleets", r.Fleet, "quarantine", ReasonRequest{Reason: r.Reason})
 }
 
@@ -88,31 +106,58 @@ func (o orderClient) ClearCostOverride(ctx context.Context, fleetName string) (o
 	return o.clear(ctx, "fleets", fleetName, "cost-override")
 }
 
-func (o orderClient) FreezeProvider(ctx context.Context, r orders.FreezeProviderRequest) (orders.OverrideReceipt, error) {
-	return o.set(ctx, "providers", string(r.Provider), "freeze", FreezeRequest{ScaleUpOnly: r.ScaleUpOnly, Reason: r.Reason})
+func (o orderClient) FreezeProvider(
+	ctx context.Context,
+	r orders.FreezeProviderRequest,
+) (orders.OverrideReceipt, error) {
+	return o.set(
+		ctx,
+		"providers",
+		string(r.Provider),
+		"freeze",
+		FreezeRequest{ScaleUpOnly: r.ScaleUpOnly, Reason: r.Reason},
+	)
 }
 
-func (o orderClient) ClearProviderFreeze(ctx context.Context, address fleet.ProviderAddress) (orders.OverrideReceipt, error) {
+func (o orderClient) ClearProviderFreeze(
+	ctx context.Context,
+	address fleet.ProviderAddress,
+) (orders.OverrideReceipt, error) {
 	return o.clear(ctx, "providers", string(address), "freeze")
 }
 
 func (o orderClient) PinInstance(ctx context.Context, r orders.PinRequest) (orders.OverrideReceipt, error) {
-	return o.set(ctx, "instances", string(r.Instance), "pin", PinRequest{ForSeconds: wholeSeconds(r.For), Reason: r.Reason})
+	return o.set(
+		ctx,
+		"instances",
+		string(r.Instance),
+		"pin",
+		PinRequest{ForSeconds: wholeSeconds(r.For), Reason: r.Reason},
+	)
 }
 
 func (o orderClient) ClearPin(ctx context.Context, id fleet.CapacityInstanceID) (orders.OverrideReceipt, error) {
 	return o.clear(ctx, "instances", string(id), "pin")
 }
 
-func (o orderClient) QuarantineInstance(ctx context.Context, r orders.QuarantineInstanceRequest) (orders.OverrideReceipt, error) {
+func (o orderClient) QuarantineInstance(
+	ctx context.Context,
+	r orders.QuarantineInstanceRequest,
+) (orders.OverrideReceipt, error) {
 	return o.set(ctx, "instances", string(r.Instance), "quarantine", ReasonRequest{Reason: r.Reason})
 }
 
-func (o orderClient) ClearInstanceQuarantine(ctx context.Context, id fleet.CapacityInstanceID) (orders.OverrideReceipt, error) {
+func (o orderClient) ClearInstanceQuarantine(
+	ctx context.Context,
+	id fleet.CapacityInstanceID,
+) (orders.OverrideReceipt, error) {
 	return o.clear(ctx, "instances", string(id), "quarantine")
 }
 
-func (o orderClient) QuarantineImage(ctx context.Context, r orders.QuarantineImageRequest) (orders.OverrideReceipt, error) {
+func (o orderClient) QuarantineImage(
+	ctx context.Context,
+	r orders.QuarantineImageRequest,
+) (orders.OverrideReceipt, error) {
 	return o.set(ctx, "images", r.Image, "quarantine", ReasonRequest{Reason: r.Reason})
 }
 
@@ -121,7 +166,12 @@ func (o orderClient) ClearImageQuarantine(ctx context.Context, image string) (or
 }
 
 // instance sends what the loop carries out about an instance.
-func (o orderClient) instance(ctx context.Context, id fleet.CapacityInstanceID, what string, request any) (orders.InstanceReceipt, error) {
+func (o orderClient) instance(
+	ctx context.Context,
+	id fleet.CapacityInstanceID,
+	what string,
+	request any,
+) (orders.InstanceReceipt, error) {
 	return send[orders.InstanceReceipt](ctx, o, http.MethodPost, "instances", string(id), what, request)
 }
 
@@ -137,9 +187,15 @@ func (o orderClient) DrainInstance(ctx context.Context, r orders.DrainRequest) (
 	return o.instance(ctx, r.Instance, "drain", DrainRequest{Force: r.Force})
 }
 
-func (o orderClient) AdoptResource(ctx context.Context, r orders.AdoptRequest) (receipt orders.InstanceReceipt, err error) {
-	return receipt, o.client.call(ctx, call{method: http.MethodPost, path: "/v1/unrecorded/adopt", query: o.query, into: &receipt,
-		send: AdoptRequest{Provider: r.Provider, Resource: r.Resource, Fleet: r.Fleet, Remove: true}})
+func (o orderClient) AdoptResource(
+	ctx context.Context,
+	r orders.AdoptRequest,
+) (receipt orders.InstanceReceipt, err error) {
+	return receipt, o.client.call(
+		ctx,
+		call{method: http.MethodPost, path: "/v1/unrecorded/adopt", query: o.query, into: &receipt,
+			send: AdoptRequest{Provider: r.Provider, Resource: r.Resource, Fleet: r.Fleet, Remove: true}},
+	)
 }
 
 // rollout sends a word about the rollouts of a fleet, or of every fleet of an image.

@@ -25,8 +25,17 @@ func (c *Client) Reservations(ctx context.Context) ([]planner.ReservationPlan, e
 func (c *Client) CreateReservation(ctx context.Context, r orders.ReservationRequest) (planner.ReservationPlan, error) {
 	var made planner.ReservationPlan
 	err := c.call(ctx, call{method: http.MethodPost, path: "/v1/reservations", into: &made, send: NewReservation{
-		Class: r.Class, Quantity: r.Quantity, Start: r.Start, End: r.End, LeadTimeSeconds: wholeSeconds(r.LeadTime), Fleet: r.Fleet,
-		Tenant: r.Scope.Tenant, Project: r.Scope.Project, Dedicated: r.Dedicated, Reason: r.Reason}})
+		Class:           r.Class,
+		Quantity:        r.Quantity,
+		Start:           r.Start,
+		End:             r.End,
+		LeadTimeSeconds: wholeSeconds(r.LeadTime),
+		Fleet:           r.Fleet,
+		Tenant:          r.Scope.Tenant,
+		Project:         r.Scope.Project,
+		Dedicated:       r.Dedicated,
+		Reason:          r.Reason,
+	}})
 	return made, err
 }
 

@@ -39,21 +39,48 @@ func same(t *testing.T, what string, want, got any) {
 
 func submission() plans.Submission {
 	return plans.Submission{
-		Sources:   []config.Source{{Name: "a.hcl", Bytes: []byte("fleet \"x\" {}\n\x00\xff")}, {Name: "empty.hcl"}},
-		Lock:      "lock",
-		Variables: config.Variables{Assignments: []string{"a=b"}, Files: []config.Source{{Name: "v"}}, Environment: []string{"FLEET_VAR_a=1"}},
-		Prune:     true,
+		Sources: []config.Source{{Name: "a.hcl", Bytes: []byte("fleet \"x\" {}\n\x00\xff")}, {Name: "empty.hcl"}},
+		Lock:    "lock",
+		Variables: config.Variables{
+			Assignments: []string{"a=b"},
+			Files:       []config.Source{{Name: "v"}},
+			Environment: []string{"FLEET_VAR_a=1"},
+		},
+		Prune: true,
 	}
 }
 
 func TestTheClientIsTheServiceThatItAsks(t *testing.T) {
 	s := lab()
 	s.history = query.History{Instances: s.instances, Next: "if1"}
-	s.plan = plans.Plan{Installation: "lab", Serial: 7, Unresolved: 1,
-		Changes: []config.Change{{Action: config.Modify, Address: "fleet.linux", Attributes: []config.AttributeChange{{Path: "a", Old: "1", New: "<2>"}}}},
-		Preview: planner.Output{Fleets: []planner.FleetPlan{{Fleet: "f1", Address: "fleet.linux", Desired: 2, Create: 1, CreateReason: reason.Plain("1 wanted."),
-			Actions: []planner.Action{{Kind: planner.Drain, Instance: "i", Cause: "surplus", Reason: reason.Plain("r")}},
-			Waiting: []reason.Reason{reason.Of(reason.FleetFrozen{})}, Drifted: []planner.Drift{{Instance: "i", Reason: reason.Plain("r")}}}}}}
+	s.plan = plans.Plan{
+		Installation: "lab",
+		Serial:       7,
+		Unresolved:   1,
+		Changes: []config.Change{
+			{
+				Action:     config.Modify,
+				Address:    "fleet.linux",
+				Attributes: []config.AttributeChange{{Path: "a", Old: "1", New: "<2>"}},
+			},
+		},
+		Preview: planner.Output{
+			Fleets: []planner.FleetPlan{
+				{
+					Fleet:        "f1",
+					Address:      "fleet.linux",
+					Desired:      2,
+					Create:       1,
+					CreateReason: reason.Plain("1 wanted."),
+					Actions:      []planner.Action{{Kind: planner.Drain, Instance: "i", Cause: "surplus", Reason: reason.Plain("r")}},
+					Waiting: []reason.Reason{
+						reason.Of(reason.FleetFrozen{}),
+					},
+					Drifted: []planner.Drift{{Instance: "i", Reason: reason.Plain("r")}},
+				},
+			},
+		},
+	}
 	eachSurface(t, s, func(t *testing.T, c *Client) {
 		ctx := t.Context()
 		ok := func(err error) {
@@ -67,7 +94,13 @@ func TestTheClientIsTheServiceThatItAsks(t *testing.T) {
 		same(t, "the plan", s.plan, plan)
 		same(t, "the submission", []any{submission()}, s.heard())
 
-		approval := plans.Approval{Serial: 7, Format: plans.Format, Lock: "l", Settings: "s", Fleets: map[fleet.FleetAddress]int64{`fleet.each["a"]`: 3}}
+		approval := plans.Approval{
+			Serial:   7,
+			Format:   plans.Format,
+			Lock:     "l",
+			Settings: "s",
+			Fleets:   map[fleet.FleetAddress]int64{`fleet.each["a"]`: 3},
+		}
 		receipt, err := c.Apply(ctx, submission(), approval)
 		ok(err)
 		same(t, "the receipt", s.receipt, receipt)
@@ -121,7 +154,12 @@ func TestTheClientIsTheServiceThatItAsks(t *testing.T) {
 			same(t, "its receipt", any(orders.InstanceReceipt{Instance: "if1", Done: "it drains"}), receipt)
 		}
 
-		newToken := access.NewToken{Name: "ci", Permissions: []access.Permission{access.ReadFleets}, Fleets: []fleet.FleetAddress{"fleet.linux"}, For: time.Hour}
+		newToken := access.NewToken{
+			Name:        "ci",
+			Permissions: []access.Permission{access.ReadFleets},
+			Fleets:      []fleet.FleetAddress{"fleet.linux"},
+			For:         time.Hour,
+		}
 		token, shown, err := c.CreateToken(ctx, newToken)
 		ok(err)
 		same(t, "the token", s.token, token)
@@ -156,7 +194,14 @@ func TestTheClientReadsAllPagesOfInstances(t *testing.T) {
 	s := lab()
 	s.instances = nil
 	for n := range 2*maxPage + 1 {
-		s.instances = append(s.instances, view.Instance{ID: fleet.CapacityInstanceID(fmt.Sprintf("i%05d", n)), Fleet: "fleet.linux", Created: now.Add(time.Duration(n/3) * time.Second)})
+		s.instances = append(
+			s.instances,
+			view.Instance{
+				ID:      fleet.CapacityInstanceID(fmt.Sprintf("i%05d", n)),
+				Fleet:   "fleet.linux",
+				Created: now.Add(time.Duration(n/3) * time.Second),
+			},
+		)
 	}
 	got, err := dial(t, onSocket(t, handler(s, nil))).Instances(t.Context())
 	if err != nil || len(got) != len(s.instances) {
@@ -172,9 +217,24 @@ func TestTheClientReadsAllPagesOfInstances(t *testing.T) {
 // failures are the errors that commands decide on, and one that they can't.
 func failures() []error {
 	return []error{
-		config.Diagnostics{{Severity: config.Error, Summary: "s", Detail: "d", Block: "b", Range: config.Range{File: "a.hcl", Line: 1, Column: 2, EndLine: 1, EndColumn: 3}, Snippet: config.Snippet{Before: "a", Marked: "<b>"}},
-			{Severity: config.Warning, Summary: "w"}},
-		&plans.StaleError{By: "ada", At: now, Serial: 8, Changes: []config.Change{{Action: config.Create, Address: "fleet.mac"}}, Reason: "it was made from definition 7"},
+		config.Diagnostics{
+			{
+				Severity: config.Error,
+				Summary:  "s",
+				Detail:   "d",
+				Block:    "b",
+				Range:    config.Range{File: "a.hcl", Line: 1, Column: 2, EndLine: 1, EndColumn: 3},
+				Snippet:  config.Snippet{Before: "a", Marked: "<b>"},
+			},
+			{Severity: config.Warning, Summary: "w"},
+		},
+		&plans.StaleError{
+			By:      "ada",
+			At:      now,
+			Serial:  8,
+			Changes: []config.Change{{Action: config.Create, Address: "fleet.mac"}},
+			Reason:  "it was made from definition 7",
+		},
 		&access.DeniedError{Caller: "ada", UseCase: "apply", Needs: access.ManageFleets, Fleet: "fleet.mac"},
 		&access.DeniedError{Caller: "ada", UseCase: "apply", Needs: access.ManageFleets},
 		&access.NotFoundError{ID: "x"},
@@ -236,7 +296,10 @@ func TestEveryMethodFailsAsItsServiceDid(t *testing.T) {
 
 func TestInternalErrorsAreShownOnlyToTheMachinesOwner(t *testing.T) {
 	s := lab()
-	c := map[string]*Client{"socket": dial(t, onSocket(t, handler(s, nil))), "tls": dial(t, onTLS(t, handler(s, tokens{secret: everything}), secret))}
+	c := map[string]*Client{
+		"socket": dial(t, onSocket(t, handler(s, nil))),
+		"tls":    dial(t, onTLS(t, handler(s, tokens{secret: everything}), secret)),
+	}
 	s.err = errors.New("the disk /dev/secret is full")
 	for surface, told := range map[string]bool{"socket": true, "tls": false} {
 		_, err := c[surface].Fleets(t.Context())
@@ -301,10 +364,16 @@ func TestDialSaysWhetherNobodyIsThereOrTheTokenIsNotAccepted(t *testing.T) {
 }
 
 func TestAWatchYieldsWhatTheLoopDoesAndEndsWithItsContext(t *testing.T) {
-	first := progress.Progress{At: now, Serial: 7, States: map[fleet.CapacityInstanceState]int{fleet.Healthy: 2},
-		Transitions: []loop.Transition{{Instance: "i", Fleet: "fleet.linux", From: fleet.Enrolling, To: fleet.Healthy, Reason: reason.Plain("line\nbreak")}},
-		Holds:       map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Until: now, Reason: reason.Plain("r"), NeedsPerson: true}},
-		Blocked:     map[fleet.ProviderAddress]string{"local.here": "why"}}
+	first := progress.Progress{
+		At:     now,
+		Serial: 7,
+		States: map[fleet.CapacityInstanceState]int{fleet.Healthy: 2},
+		Transitions: []loop.Transition{
+			{Instance: "i", Fleet: "fleet.linux", From: fleet.Enrolling, To: fleet.Healthy, Reason: reason.Plain("line\nbreak")},
+		},
+		Holds:   map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Until: now, Reason: reason.Plain("r"), NeedsPerson: true}},
+		Blocked: map[fleet.ProviderAddress]string{"local.here": "why"},
+	}
 	s := lab()
 	s.watch = func(ctx context.Context) iter.Seq2[progress.Progress, error] {
 		return func(yield func(progress.Progress, error) bool) {
@@ -349,7 +418,12 @@ func TestAWatchThatIsCutOffEndsWithAnError(t *testing.T) {
 
 func TestAnAnswerThatIsNotOfAManagerIsSaidToBeNone(t *testing.T) {
 	c := &Client{at: "here", base: "http://here", http: &http.Client{Transport: answers(func() *http.Response {
-		return &http.Response{StatusCode: http.StatusBadGateway, Status: "502 Bad Gateway", Header: http.Header{"Content-Type": {"text/html"}}, Body: io.NopCloser(strings.NewReader("<html>"))}
+		return &http.Response{
+			StatusCode: http.StatusBadGateway,
+			Status:     "502 Bad Gateway",
+			Header:     http.Header{"Content-Type": {"text/html"}},
+			Body:       io.NopCloser(strings.NewReader("<html>")),
+		}
 	})}}
 	_, err := c.Fleets(t.Context())
 	if _, ok := errors.AsType[*UnreachableError](err); !ok || !strings.Contains(err.Error(), "502 Bad Gateway") {

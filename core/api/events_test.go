@@ -29,7 +29,12 @@ type fanOut struct {
 }
 
 func newFanOut() *fanOut {
-	return &fanOut{service: lab(), watchers: map[chan progress.Progress]bool{}, came: make(chan struct{}, 1000), cut: make(chan struct{})}
+	return &fanOut{
+		service:  lab(),
+		watchers: map[chan progress.Progress]bool{},
+		came:     make(chan struct{}, 1000),
+		cut:      make(chan struct{}),
+	}
 }
 
 func (l *fanOut) Watch(ctx context.Context) iter.Seq2[progress.Progress, error] {

@@ -73,7 +73,10 @@ func (f fakeOrders) ClearFleetFreeze(ctx context.Context, of string) (orders.Ove
 	return f.override(ctx, cleared{"fleet freeze", of})
 }
 
-func (f fakeOrders) QuarantineFleet(ctx context.Context, r orders.QuarantineFleetRequest) (orders.OverrideReceipt, error) {
+func (f fakeOrders) QuarantineFleet(
+	ctx context.Context,
+	r orders.QuarantineFleetRequest,
+) (orders.OverrideReceipt, error) {
 	return f.override(ctx, r)
 }
 
@@ -97,15 +100,24 @@ func (f fakeOrders) ClearPin(ctx context.Context, id fleet.CapacityInstanceID) (
 	return f.override(ctx, cleared{"pin", string(id)})
 }
 
-func (f fakeOrders) QuarantineInstance(ctx context.Context, r orders.QuarantineInstanceRequest) (orders.OverrideReceipt, error) {
+func (f fakeOrders) QuarantineInstance(
+	ctx context.Context,
+	r orders.QuarantineInstanceRequest,
+) (orders.OverrideReceipt, error) {
 	return f.override(ctx, r)
 }
 
-func (f fakeOrders) ClearInstanceQuarantine(ctx context.Context, id fleet.CapacityInstanceID) (orders.OverrideReceipt, error) {
+func (f fakeOrders) ClearInstanceQuarantine(
+	ctx context.Context,
+	id fleet.CapacityInstanceID,
+) (orders.OverrideReceipt, error) {
 	return f.override(ctx, cleared{"instance quarantine", string(id)})
 }
 
-func (f fakeOrders) FreezeProvider(ctx context.Context, r orders.FreezeProviderRequest) (orders.OverrideReceipt, error) {
+func (f fakeOrders) FreezeProvider(
+	ctx context.Context,
+	r orders.FreezeProviderRequest,
+) (orders.OverrideReceipt, error) {
 	return f.override(ctx, r)
 }
 
@@ -113,7 +125,10 @@ func (f fakeOrders) ClearProviderFreeze(ctx context.Context, of fleet.ProviderAd
 	return f.override(ctx, cleared{"provider freeze", string(of)})
 }
 
-func (f fakeOrders) QuarantineImage(ctx context.Context, r orders.QuarantineImageRequest) (orders.OverrideReceipt, error) {
+func (f fakeOrders) QuarantineImage(
+	ctx context.Context,
+	r orders.QuarantineImageRequest,
+) (orders.OverrideReceipt, error) {
 	return f.override(ctx, r)
 }
 

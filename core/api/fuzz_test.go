@@ -29,17 +29,44 @@ func fuzzBody(f *testing.F, path string, seeds ...string) {
 }
 
 func FuzzPlanBody(f *testing.F) {
-	fuzzBody(f, "/v1/plan", plainPlan, "", "null", "{}", `{"sources":null,"lock":"","variables":{}}`, `{"sources":[{"name":1}]}`, strings.Repeat("[", 1000),
-		`{"sources":[{"name":"a","bytes":"!"}],"lock":"","variables":{"assignments":["a"],"files":[{"name":"b","bytes":"YQ=="}]},"prune":true}`)
+	fuzzBody(
+		f,
+		"/v1/plan",
+		plainPlan,
+		"",
+		"null",
+		"{}",
+		`{"sources":null,"lock":"","variables":{}}`,
+		`{"sources":[{"name":1}]}`,
+		strings.Repeat("[", 1000),
+		`{"sources":[{"name":"a","bytes":"!"}],"lock":"","variables":{"assignments":["a"],"files":[{"name":"b","bytes":"YQ=="}]},"prune":true}`,
+	)
 }
 
 func FuzzApplyBody(f *testing.F) {
-	fuzzBody(f, "/v1/apply", applyBody("7"), applyBody("-1"), applyBody("1e300"), "{", "[]", `{"submission":{},"approval":{"fleets":{"":""}}}`)
+	fuzzBody(
+		f,
+		"/v1/apply",
+		applyBody("7"),
+		applyBody("-1"),
+		applyBody("1e300"),
+		"{",
+		"[]",
+		`{"submission":{},"approval":{"fleets":{"":""}}}`,
+	)
 }
 
 func FuzzTokenBody(f *testing.F) {
-	fuzzBody(f, "/v1/tokens", `{"name":"ci","permissions":["fleet.read"]}`, `{"name":"","permissions":[]}`, `{"name":"x","permissions":["fleet.read"],"for_seconds":9223372036854775807}`,
-		`{"name":"x","permissions":[null],"fleets":[{}]}`, "\x00", `"x"`)
+	fuzzBody(
+		f,
+		"/v1/tokens",
+		`{"name":"ci","permissions":["fleet.read"]}`,
+		`{"name":"","permissions":[]}`,
+		`{"name":"x","permissions":["fleet.read"],"for_seconds":9223372036854775807}`,
+		`{"name":"x","permissions":[null],"fleets":[{}]}`,
+		"\x00",
+		`"x"`,
+	)
 }
 
 func FuzzCursor(f *testing.F) {

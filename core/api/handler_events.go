@@ -32,10 +32,16 @@ func (h *Handler) addPastEvents() {
 		Since time.Time `query:"since" doc:"Only events from this time on, with a time zone."`
 		Limit int       `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"The largest number of entries; the newest are returned."`
 	}
-	add(h, route{id: "past-events", method: http.MethodGet, path: "/v1/events/past", useCase: "events", tag: "events",
+	add(h, route{
+		id:      "past-events",
+		method:  http.MethodGet,
+		path:    "/v1/events/past",
+		useCase: "events",
+		tag:     "events",
 		summary: "Events, oldest first",
 		about: "Decisions, the last state change of each instance, the results of provider calls and, for holders of fleet.manage, the actions of users. " +
-			"With fleet, actions of users are left out. State changes before an instance's last one are only in the stream."},
+			"With fleet, actions of users are left out. State changes before an instance's last one are only in the stream.",
+	},
 		func(ctx context.Context, in *pastInput) (*body[List[query.Event]], error) {
 			events, err := h.service.Events(ctx, query.EventFilter{Fleet: in.Fleet, Since: in.Since, Limit: in.Limit})
 			return listOf(events), err
@@ -43,28 +49,50 @@ func (h *Handler) addPastEvents() {
 }
 
 func (h *Handler) addEvents() {
-	r := route{id: "events", method: http.MethodGet, path: "/v1/events", useCase: "watch", tag: "events",
+	r := route{
+		id:      "events",
+		method:  http.MethodGet,
+		path:    "/v1/events",
+		useCase: "watch",
+		tag:     "events",
 		summary: "The loop's progress as a stream",
 		about: "Server-sent events: progress with a Progress as its data, the first one with the current state; and problem with a Problem, if the manager ends the stream. " +
-			"A comment every 15 seconds keeps the connection alive. Events are not repeated: after reconnecting, the first one has the state at that time."}
+			"A comment every 15 seconds keeps the connection alive. Events are not repeated: after reconnecting, the first one has the state at that time.",
+	}
 	components := h.api.OpenAPI().Components.Schemas
 	events := map[string]any{}
 	for name, kind := range map[string]reflect.Type{progressEvent: reflect.TypeFor[progress.Progress](), problemEvent: reflect.TypeFor[Problem]()} {
 		events[name] = components.Schema(kind, true, name)
 	}
 	op := huma.Operation{
-		OperationID: r.id, Method: r.method, Path: r.path, Summary: r.summary, Description: r.about, Tags: []string{r.tag},
-		Metadata:   map[string]any{routeKey: r},
-		Extensions: map[string]any{"x-use-case": r.useCase, "x-permission": access.Permissions[r.useCase], "x-events": events},
-		Responses: map[string]*huma.Response{"default": h.failure(), "200": {Description: "The stream.", Content: map[string]*huma.MediaType{
-			"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}},
-		}}},
+		OperationID: r.id,
+		Method:      r.method,
+		Path:        r.path,
+		Summary:     r.summary,
+		Description: r.about,
+		Tags:        []string{r.tag},
+		Metadata:    map[string]any{routeKey: r},
+		Extensions: map[string]any{
+			"x-use-case":   r.useCase,
+			"x-permission": access.Permissions[r.useCase],
+			"x-events":     events,
+		},
+		Responses: map[string]*huma.Response{
+			"default": h.failure(),
+			"200": {Description: "The stream.", Content: map[string]*huma.MediaType{
+				"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}},
+			}},
+		},
 	}
 	huma.Register(h.api, op, func(ctx context.Context, _ *struct{}) (*huma.StreamResponse, error) {
 		select {
 		case h.streams <- struct{}{}:
 		default:
-			return nil, failed(http.StatusServiceUnavailable, codeBusy, fmt.Sprintf("%d streams are already open; close some, or try again later", maxStreams))
+			return nil, failed(
+				http.StatusServiceUnavailable,
+				codeBusy,
+				fmt.Sprintf("%d streams are already open; close some, or try again later", maxStreams),
+			)
 		}
 		return &huma.StreamResponse{Body: func(c huma.Context) {
 			defer func() { <-h.streams }()
@@ -108,7 +136,10 @@ func (h *Handler) stream(ctx context.Context, r *http.Request, to *eventWriter) 
 		case <-ctx.Done():
 			return
 		case <-h.ending:
-			_ = to.send(problemEvent, failed(http.StatusServiceUnavailable, codeEnding, "the manager is stopping; connect again when it runs"))
+			_ = to.send(
+				problemEvent,
+				failed(http.StatusServiceUnavailable, codeEnding, "the manager is stopping; connect again when it runs"),
+			)
 			return
 		case <-beat.C:
 			if _, denied := h.caller(r); denied != nil {

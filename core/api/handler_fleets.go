@@ -22,7 +22,7 @@ func listOf[T any](items []T) *body[List[T]] {
 	return &body[List[T]]{List[T]{Items: append([]T{}, items...)}}
 }
 
-// Capacity is a fleet's numbers [190].
+// Capacity is a fleet's numbers (spec §190).
 type Capacity struct {
 	Address fleet.FleetAddress  `json:"address"`
 	ID      fleet.RunnerFleetID `json:"id"`
@@ -55,19 +55,24 @@ func (h *Handler) addFleets() {
 			f, err := h.fleet(ctx, in.ID)
 			return &body[view.Fleet]{f}, err
 		})
-	add(h, route{id: "capacity", method: http.MethodGet, path: "/v1/fleets/{id}/capacity", useCase: "fleets", tag: "fleets",
-		summary: "One fleet's numbers"},
+	add(
+		h,
+		route{id: "capacity", method: http.MethodGet, path: "/v1/fleets/{id}/capacity", useCase: "fleets", tag: "fleets",
+			summary: "One fleet's numbers"},
 		func(ctx context.Context, in *fleetInput) (*body[Capacity], error) {
 			f, err := h.fleet(ctx, in.ID)
 			return &body[Capacity]{Capacity{Address: f.Address, ID: f.ID, Min: f.Min, Max: f.Max, Warm: f.Warm,
 				Desired: f.Desired, Counts: f.Counts, Bounds: f.Bounds}}, err
-		})
+		},
+	)
 	type decisionsInput struct { // huma doesn't look into embedded ones
 		ID    string `path:"id" maxLength:"512" doc:"The fleet's address (fleet.linux), its name (linux) or its id."`
 		Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"The largest number of entries; the newest are returned."`
 	}
-	add(h, route{id: "decisions", method: http.MethodGet, path: "/v1/fleets/{id}/decisions", useCase: "decisions", tag: "fleets",
-		summary: "List the decisions about a fleet, newest first"},
+	add(
+		h,
+		route{id: "decisions", method: http.MethodGet, path: "/v1/fleets/{id}/decisions", useCase: "decisions", tag: "fleets",
+			summary: "List the decisions about a fleet, newest first"},
 		func(ctx context.Context, in *decisionsInput) (*body[List[fleet.Decision]], error) {
 			f, err := h.fleet(ctx, in.ID)
 			if err != nil {
@@ -75,7 +80,8 @@ func (h *Handler) addFleets() {
 			}
 			decisions, err := h.service.Decisions(ctx, f.Address, in.Limit)
 			return listOf(decisions), err
-		})
+		},
+	)
 }
 
 // fleet finds a fleet by its id, address or name.

@@ -26,16 +26,24 @@ type instancesInput struct {
 }
 
 func (h *Handler) addInstances() {
-	add(h, route{id: "instances", method: http.MethodGet, path: "/v1/instances", useCase: "instances", tag: "instances",
+	add(h, route{
+		id:      "instances",
+		method:  http.MethodGet,
+		path:    "/v1/instances",
+		useCase: "instances",
+		tag:     "instances",
 		summary: "List the live instances, by fleet and age",
-		about:   "With all, terminated instances too, newest first. A page begins after the last instance of the previous page, even if that has ended: an instance that exists throughout is on exactly one page."},
+		about:   "With all, terminated instances too, newest first. A page begins after the last instance of the previous page, even if that has ended: an instance that exists throughout is on exactly one page.",
+	},
 		func(ctx context.Context, in *instancesInput) (*body[List[view.Instance]], error) {
 			after, err := readCursor(in.Cursor)
 			if err != nil {
 				return nil, err
 			}
 			if in.State != "" && !slices.Contains(fleet.CapacityInstanceStates(), fleet.CapacityInstanceState(in.State)) {
-				return nil, &access.InvalidError{Reason: "unknown state; valid: requested, provisioning, bootstrapping, enrolling, healthy, draining, quarantined, failed, terminating and terminated"}
+				return nil, &access.InvalidError{
+					Reason: "unknown state; valid: requested, provisioning, bootstrapping, enrolling, healthy, draining, quarantined, failed, terminating and terminated",
+				}
 			}
 			if in.All {
 				return h.history(ctx, *in, after)
@@ -53,9 +61,15 @@ func (h *Handler) addInstances() {
 	type instanceInput struct {
 		ID string `path:"id" maxLength:"64" doc:"The instance's id, or the beginning or end of it."`
 	}
-	add(h, route{id: "instance", method: http.MethodGet, path: "/v1/instances/{id}", useCase: "instance", tag: "instances",
+	add(h, route{
+		id:      "instance",
+		method:  http.MethodGet,
+		path:    "/v1/instances/{id}",
+		useCase: "instance",
+		tag:     "instances",
 		summary: "One instance, live or terminated, with its runner and operations",
-		about:   "The beginning or the end of an id is enough where no other instance has it; else the problem's detail lists the candidates."},
+		about:   "The beginning or the end of an id is enough where no other instance has it; else the problem's detail lists the candidates.",
+	},
 		func(ctx context.Context, in *instanceInput) (*body[view.Instance], error) {
 			i, err := h.service.Instance(ctx, in.ID)
 			return &body[view.Instance]{i}, err
@@ -94,7 +108,10 @@ func (h *Handler) fleetExists(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(fleets, func(f view.Fleet) bool { return string(f.Address) == name || f.Address.Name() == name }) {
+	if slices.ContainsFunc(
+		fleets,
+		func(f view.Fleet) bool { return string(f.Address) == name || f.Address.Name() == name },
+	) {
 		return nil
 	}
 	return &access.NotFoundError{Kind: "fleet", ID: name}
@@ -147,7 +164,9 @@ func readCursor(cursor string) (*position, error) {
 		err = json.Unmarshal(text, &p)
 	}
 	if err != nil {
-		return nil, &access.InvalidError{Reason: "the cursor is none of ours; take it from next of the page before, or leave it out"}
+		return nil, &access.InvalidError{
+			Reason: "the cursor is none of ours; take it from next of the page before, or leave it out",
+		}
 	}
 	return &p, nil
 }

@@ -38,23 +38,45 @@ type applyOutput struct {
 }
 
 func (h *Handler) addPlans() {
-	add(h, route{id: "plan", method: http.MethodPost, path: "/v1/plan", useCase: "plan", tag: "definition", body: submissionBody, status: http.StatusOK,
-		summary: "Plan files",
-		about:   "Says what applying them would do, and changes nothing. Errors in the files are a problem 422 with the code diagnostics."},
+	add(
+		h,
+		route{
+			id:      "plan",
+			method:  http.MethodPost,
+			path:    "/v1/plan",
+			useCase: "plan",
+			tag:     "definition",
+			body:    submissionBody,
+			status:  http.StatusOK,
+			summary: "Plan files",
+			about:   "Says what applying them would do, and changes nothing. Errors in the files are a problem 422 with the code diagnostics.",
+		},
 		func(ctx context.Context, in *planInput) (*planOutput, error) {
 			p, err := h.service.Plan(ctx, in.Body)
 			return &planOutput{ETag: serialTag(p.Serial), Body: p}, err
-		})
-	add(h, route{id: "apply", method: http.MethodPost, path: "/v1/apply", useCase: "apply", tag: "definition", body: submissionBody, status: http.StatusOK,
-		summary: "Apply files",
-		about:   "Only if it still does what was approved: else it is a problem 412 with the code stale, which says who applied what in between."},
+		},
+	)
+	add(
+		h,
+		route{
+			id:      "apply",
+			method:  http.MethodPost,
+			path:    "/v1/apply",
+			useCase: "apply",
+			tag:     "definition",
+			body:    submissionBody,
+			status:  http.StatusOK,
+			summary: "Apply files",
+			about:   "Only if it still does what was approved: else it is a problem 412 with the code stale, which says who applied what in between.",
+		},
 		func(ctx context.Context, in *applyInput) (*applyOutput, error) {
 			if err := matchSerial(in.IfMatch, in.Body.Approval.Serial); err != nil {
 				return nil, err
 			}
 			receipt, err := h.apply(ctx, in)
 			return &applyOutput{ETag: serialTag(receipt.Serial), Body: receipt}, err
-		})
+		},
+	)
 }
 
 func (h *Handler) apply(ctx context.Context, in *applyInput) (plans.Receipt, error) {
@@ -81,7 +103,9 @@ func matchSerial(header string, serial int64) error {
 		return &access.InvalidError{Reason: `If-Match is not a quoted serial; send the plan's ETag unchanged, such as "7"`}
 	}
 	if number != serial {
-		return &access.InvalidError{Reason: "If-Match and approval.serial are of different definitions; send both of one plan"}
+		return &access.InvalidError{
+			Reason: "If-Match and approval.serial are of different definitions; send both of one plan",
+		}
 	}
 	return nil
 }

@@ -181,7 +181,10 @@ func TestPagesHoldEveryInstanceOnceWhileOthersComeAndGo(t *testing.T) {
 	s := lab()
 	s.instances = nil
 	place := func(id string, f fleet.FleetAddress) {
-		s.instances = append(s.instances, view.Instance{ID: fleet.CapacityInstanceID(id), Fleet: f, Created: now, State: fleet.Healthy})
+		s.instances = append(
+			s.instances,
+			view.Instance{ID: fleet.CapacityInstanceID(id), Fleet: f, Created: now, State: fleet.Healthy},
+		)
 	}
 	for _, id := range []string{"a", "c", "e", "g"} {
 		place(id, "fleet.linux")
@@ -210,7 +213,14 @@ func TestPagesHoldEveryInstanceOnceWhileOthersComeAndGo(t *testing.T) {
 		t.Errorf("seen %s", got)
 	}
 	for _, query := range []string{"", "&all=true"} {
-		wantProblem(t, operation{path: "/v1/instances"}, "an unknown fleet", answerTo(h, ask("GET", "/v1/instances?fleet=nofleet"+query, "")), http.StatusNotFound, codeNotFound)
+		wantProblem(
+			t,
+			operation{path: "/v1/instances"},
+			"an unknown fleet",
+			answerTo(h, ask("GET", "/v1/instances?fleet=nofleet"+query, "")),
+			http.StatusNotFound,
+			codeNotFound,
+		)
 	}
 	w := answerTo(h, ask("GET", "/v1/instances?state=draining", ""))
 	if !strings.Contains(w.Body.String(), `{"items":[]}`) {
@@ -291,7 +301,9 @@ func TestTheListenerOfTokensSpeaksNothingButTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := conn.Write([]byte("GET /v1/fleets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + secret + "\r\n\r\n")); err != nil {
+	if _, err := conn.Write(
+		[]byte("GET /v1/fleets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + secret + "\r\n\r\n"),
+	); err != nil {
 		t.Fatal(err)
 	}
 	answer, _ := io.ReadAll(conn)

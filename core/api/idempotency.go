@@ -45,7 +45,11 @@ func newReplays(now func() time.Time) *replays {
 
 // once carries out the request of a key and digest, or waits for the call that does
 // and gives their receipt. What failed isn't remembered.
-func (r *replays) once(ctx context.Context, key, digest string, do func() (plans.Receipt, error)) (plans.Receipt, error) {
+func (r *replays) once(
+	ctx context.Context,
+	key, digest string,
+	do func() (plans.Receipt, error),
+) (plans.Receipt, error) {
 	caller := access.CallerOf(ctx)
 	k := replayKey{caller.Name, key}
 	for {
@@ -54,7 +58,9 @@ func (r *replays) once(ctx context.Context, key, digest string, do func() (plans
 			return r.carryOut(k, one, do)
 		}
 		if one.digest != digest {
-			return plans.Receipt{}, &access.ConflictError{Reason: "this Idempotency-Key was used for another request; choose a new key"}
+			return plans.Receipt{}, &access.ConflictError{
+				Reason: "this Idempotency-Key was used for another request; choose a new key",
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -89,7 +95,11 @@ func (r *replays) claim(k replayKey, digest string) (one *replay, mine bool) {
 	return one, true
 }
 
-func (r *replays) carryOut(k replayKey, one *replay, do func() (plans.Receipt, error)) (receipt plans.Receipt, err error) {
+func (r *replays) carryOut(
+	k replayKey,
+	one *replay,
+	do func() (plans.Receipt, error),
+) (receipt plans.Receipt, err error) {
 	defer func() { // also when do panics
 		if !one.succeeded {
 			r.forget(k, one)

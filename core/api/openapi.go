@@ -52,7 +52,8 @@ func document() huma.Config {
 			Components: &huma.Components{
 				Schemas: schemas(),
 				SecuritySchemes: map[string]*huma.SecurityScheme{tokenScheme: {
-					Type: "http", Scheme: "bearer",
+					Type:        "http",
+					Scheme:      "bearer",
 					Description: "A token (fyk_…), only over TLS. The unix socket needs none: the caller is the user of the connecting process.",
 				}},
 			},

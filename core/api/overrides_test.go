@@ -32,12 +32,26 @@ func TestOverridesAndReservationsComeThroughAsSent(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%+v: %v", order, err)
 				}
-				same(t, "the receipt", any(orders.OverrideReceipt{Subject: "fleet.linux", Done: "frozen", Changed: true, Loop: true}), receipt)
+				same(
+					t,
+					"the receipt",
+					any(orders.OverrideReceipt{Subject: "fleet.linux", Done: "frozen", Changed: true, Loop: true}),
+					receipt,
+				)
 				same(t, "the order", []any{order}, s.heard())
 			}
 		}
-		wanted := orders.ReservationRequest{Class: "small", Quantity: 3, Start: now, End: now.Add(time.Hour), LeadTime: time.Minute,
-			Fleet: "linux", Scope: fleet.FleetScope{Tenant: "acme"}, Dedicated: true, Reason: "release"}
+		wanted := orders.ReservationRequest{
+			Class:     "small",
+			Quantity:  3,
+			Start:     now,
+			End:       now.Add(time.Hour),
+			LeadTime:  time.Minute,
+			Fleet:     "linux",
+			Scope:     fleet.FleetScope{Tenant: "acme"},
+			Dedicated: true,
+			Reason:    "release",
+		}
 		made, err := c.CreateReservation(t.Context(), wanted)
 		if err != nil {
 			t.Fatal(err)

@@ -44,7 +44,14 @@ func operations(t testing.TB) []operation {
 	for path, item := range doc.Paths {
 		for method, op := range item {
 			if op.Permission != access.Permissions[op.UseCase] {
-				t.Errorf("%s %s needs %q, and the table says %q for %q", method, path, op.Permission, access.Permissions[op.UseCase], op.UseCase)
+				t.Errorf(
+					"%s %s needs %q, and the table says %q for %q",
+					method,
+					path,
+					op.Permission,
+					access.Permissions[op.UseCase],
+					op.UseCase,
+				)
 			}
 			all = append(all, operation{strings.ToUpper(method), path, op.UseCase, op.Security != nil && len(*op.Security) == 0})
 		}
@@ -100,7 +107,11 @@ func answerTo(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 
 func TestEveryRouteIsForWhomTheTableSaysAndNobodyElse(t *testing.T) {
 	linux := []fleet.FleetAddress{"fleet.linux"}
-	known := tokens{"all": everything, "limited": {Name: "token limited", Permissions: access.AllPermissions(), Fleets: linux}, "none": {Name: "token none"}}
+	known := tokens{
+		"all":     everything,
+		"limited": {Name: "token limited", Permissions: access.AllPermissions(), Fleets: linux},
+		"none":    {Name: "token none"},
+	}
 	for _, p := range access.AllPermissions() {
 		known[string(p)] = access.Caller{Name: "token " + string(p), Permissions: []access.Permission{p}}
 	}
@@ -120,7 +131,10 @@ func TestEveryRouteIsForWhomTheTableSaysAndNobodyElse(t *testing.T) {
 		// Wrong, expired and revoked are one to this handler: control finds none.
 		{name: "a wrong token", change: bearer("fyk_wrong")},
 		{name: "basic", change: func(r *http.Request) { r.SetBasicAuth("all", "all") }},
-		{name: "two tokens", change: func(r *http.Request) { r.Header["Authorization"] = []string{"Bearer all", "Bearer all"} }},
+		{
+			name:   "two tokens",
+			change: func(r *http.Request) { r.Header["Authorization"] = []string{"Bearer all", "Bearer all"} },
+		},
 		{name: "a token in the URL", change: func(r *http.Request) { r.URL.RawQuery = "access_token=all&token=all" }},
 	}
 	for secret, caller := range known {
@@ -144,7 +158,8 @@ func TestEveryRouteIsForWhomTheTableSaysAndNobodyElse(t *testing.T) {
 				wantProblem(t, o, a.name, w, http.StatusForbidden, codeDenied)
 			default:
 				wantProblem(t, o, a.name, w, http.StatusUnauthorized, codeUnauthenticated)
-				if w.Header().Get("WWW-Authenticate") != "Bearer" || !strings.Contains(w.Body.String(), access.ErrUnauthenticated.Error()) {
+				if w.Header().Get("WWW-Authenticate") != "Bearer" ||
+					!strings.Contains(w.Body.String(), access.ErrUnauthenticated.Error()) {
 					t.Errorf("%s %s with %s: %v %s", o.method, o.path, a.name, w.Header(), w.Body)
 				}
 			}
@@ -159,15 +174,19 @@ func wantProblem(t *testing.T, o operation, name string, w *httptest.ResponseRec
 	t.Helper()
 	var p Problem
 	err := json.Unmarshal(w.Body.Bytes(), &p)
-	if err != nil || w.Code != status || p.Status != status || p.Code != code || p.Title != http.StatusText(status) || p.Detail == "" ||
+	if err != nil || w.Code != status || p.Status != status || p.Code != code || p.Title != http.StatusText(status) ||
+		p.Detail == "" ||
 		w.Header().Get("Content-Type") != "application/problem+json" {
 		t.Errorf("%s %s with %s: got %d %v %s; want %d %s", o.method, o.path, name, w.Code, w.Header(), w.Body, status, code)
 	}
 }
 
 func TestATokenForOtherFleetsSeesNothingOfThisOne(t *testing.T) {
-	h := handler(lab(), tokens{"mac": {Name: "token mac", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.mac"}},
-		"each": {Name: "token each", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{`fleet.each["a"]`}}})
+	h := handler(
+		lab(),
+		tokens{"mac": {Name: "token mac", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.mac"}},
+			"each": {Name: "token each", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{`fleet.each["a"]`}}},
+	)
 	for _, test := range []struct {
 		token, path string
 		status      int
@@ -188,7 +207,8 @@ func TestATokenForOtherFleetsSeesNothingOfThisOne(t *testing.T) {
 		r := ask(http.MethodGet, test.path, "")
 		r.Header.Set("Authorization", "Bearer "+test.token)
 		w := answerTo(h, r)
-		if w.Code != test.status || !strings.Contains(w.Body.String(), test.shows) || strings.Contains(w.Body.String(), `"fleet.linux"`) && test.status == 200 {
+		if w.Code != test.status || !strings.Contains(w.Body.String(), test.shows) ||
+			strings.Contains(w.Body.String(), `"fleet.linux"`) && test.status == 200 {
 			t.Errorf("%s of %s: %d %s", test.path, test.token, w.Code, w.Body)
 		}
 	}
@@ -226,7 +246,11 @@ func TestTheSocketIsForItsOwnerAndRootAndTakesNoToken(t *testing.T) {
 func TestATokenIsNotTakenWithoutTLS(t *testing.T) {
 	r := httptest.NewRequest(http.MethodGet, "/v1/fleets", nil)
 	r.Header.Set("Authorization", "Bearer all")
-	if w := answerTo(handler(lab(), tokens{"all": everything}), r); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "only over TLS") {
+	if w := answerTo(
+		handler(lab(), tokens{"all": everything}),
+		r,
+	); w.Code != http.StatusForbidden ||
+		!strings.Contains(w.Body.String(), "only over TLS") {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 }
@@ -238,7 +262,9 @@ func TestTheServiceHearsTheCallersName(t *testing.T) {
 		if _, err := dial(t, e).Fleets(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if name == "tls" && s.caller.Name != "token all" || name == "socket" && (s.caller.Name == "" || s.caller.Name == "token all") || len(s.caller.Permissions) != 7 {
+		if name == "tls" && s.caller.Name != "token all" ||
+			name == "socket" && (s.caller.Name == "" || s.caller.Name == "token all") ||
+			len(s.caller.Permissions) != 7 {
 			t.Errorf("over %s the caller is %+v", name, s.caller)
 		}
 	}

@@ -91,7 +91,12 @@ func problemOf(err error) *Problem {
 		p.Stale = stale
 	} else if denied, ok := errors.AsType[*access.DeniedError](err); ok {
 		as(http.StatusForbidden, codeDenied)
-		p.Denied = &Denial{Caller: denied.Caller, UseCase: denied.UseCase, Needs: string(denied.Needs), Fleet: string(denied.Fleet)}
+		p.Denied = &Denial{
+			Caller:  denied.Caller,
+			UseCase: denied.UseCase,
+			Needs:   string(denied.Needs),
+			Fleet:   string(denied.Fleet),
+		}
 	} else if missing, ok := errors.AsType[*access.NotFoundError](err); ok {
 		as(http.StatusNotFound, codeNotFound)
 		p.Missing = &Absence{Kind: missing.Kind, ID: missing.ID}
@@ -115,7 +120,15 @@ func (h *Handler) panicked(a *answer, r *http.Request, reason any) {
 	if reason == http.ErrAbortHandler {
 		panic(reason)
 	}
-	h.config.Log.Error("a request's handler panicked", "route", r.Pattern, "reason", fmt.Sprint(reason), "stack", string(debug.Stack()))
+	h.config.Log.Error(
+		"a request's handler panicked",
+		"route",
+		r.Pattern,
+		"reason",
+		fmt.Sprint(reason),
+		"stack",
+		string(debug.Stack()),
+	)
 	if a.begun() {
 		panic(http.ErrAbortHandler) // a stream that breaks off, rather than one that seems to end
 	}

@@ -43,10 +43,17 @@ func TLSConfig(certificate func() (*tls.Certificate, error)) *tls.Config {
 // there is taken away first: only the holder of the writer's lock may call it.
 func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if len(path) > maxSocketPath {
-		return nil, fmt.Errorf("open the manager's socket %s: the path is longer than %d characters, which systems don't take; use a shorter --state", path, maxSocketPath)
+		return nil, fmt.Errorf(
+			"open the manager's socket %s: the path is longer than %d characters, which systems don't take; use a shorter --state",
+			path,
+			maxSocketPath,
+		)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder of the manager's socket: %w; give the manager a run directory that it can write to", err)
+		return nil, fmt.Errorf(
+			"make the folder of the manager's socket: %w; give the manager a run directory that it can write to",
+			err,
+		)
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != fs.ModeSocket {
 		return nil, fmt.Errorf("open the manager's socket %s: something else is there; move it away", path)

@@ -154,13 +154,23 @@ func (s *service) Images(ctx context.Context) ([]view.ImageReport, error) {
 	return []view.ImageReport{ubuntu}, s.err
 }
 
-var rolledBack = orders.RolloutReceipt{Fleets: []orders.FleetRollout{{Fleet: "fleet.linux", Done: "rolled back", Changed: true}}, Loop: true}
+var rolledBack = orders.RolloutReceipt{
+	Fleets: []orders.FleetRollout{{Fleet: "fleet.linux", Done: "rolled back", Changed: true}},
+	Loop:   true,
+}
 
 // ubuntu is an image with something of everything.
 var ubuntu = view.ImageReport{
-	Name: "ubuntu-24", Digest: "sha256:2c26", Bootstrap: "cloud-init", State: view.ImageQuarantined,
-	Refs:   []view.ImageRef{{Provider: "aws.frankfurt", Ref: "ami-0abc", ID: "sha256:1234"}},
-	Fleets: []view.ImageFleet{{Fleet: "fleet.linux", State: view.ImageCanary, Instances: 1, Others: 6, Reason: reason.Plain("1 canary soaks")}}, Instances: 1, Others: 6,
+	Name:      "ubuntu-24",
+	Digest:    "sha256:2c26",
+	Bootstrap: "cloud-init",
+	State:     view.ImageQuarantined,
+	Refs:      []view.ImageRef{{Provider: "aws.frankfurt", Ref: "ami-0abc", ID: "sha256:1234"}},
+	Fleets: []view.ImageFleet{
+		{Fleet: "fleet.linux", State: view.ImageCanary, Instances: 1, Others: 6, Reason: reason.Plain("1 canary soaks")},
+	},
+	Instances:  1,
+	Others:     6,
 	Quarantine: &fleet.Quarantine{Image: "sha256:2c26", Attribution: fleet.Attribution{By: "ada", At: now, Reason: "odd"}},
 }
 
@@ -181,9 +191,22 @@ func (s *service) DeleteReservation(ctx context.Context, id fleet.CapacityReserv
 
 // reserved is a reservation with something of everything.
 var reserved = planner.ReservationPlan{
-	CapacityReservation: fleet.CapacityReservation{ID: "r1", Class: fleet.CapacityClass{Name: "small"}, Quantity: 3, Start: now, End: now.Add(time.Hour), LeadTime: time.Minute,
-		Fleet: "fleet.linux", Scope: fleet.FleetScope{Tenant: "acme"}, Dedicated: true, Made: fleet.Attribution{By: "ada", At: now, Reason: "release"}},
-	State: planner.ReservationActive, Shares: []planner.ReservedShare{{Fleet: "fleet.linux", Quantity: 2}}, Missing: 1, Reason: reason.Plain("1 can't be there"),
+	CapacityReservation: fleet.CapacityReservation{
+		ID:        "r1",
+		Class:     fleet.CapacityClass{Name: "small"},
+		Quantity:  3,
+		Start:     now,
+		End:       now.Add(time.Hour),
+		LeadTime:  time.Minute,
+		Fleet:     "fleet.linux",
+		Scope:     fleet.FleetScope{Tenant: "acme"},
+		Dedicated: true,
+		Made:      fleet.Attribution{By: "ada", At: now, Reason: "release"},
+	},
+	State:   planner.ReservationActive,
+	Shares:  []planner.ReservedShare{{Fleet: "fleet.linux", Quantity: 2}},
+	Missing: 1,
+	Reason:  reason.Plain("1 can't be there"),
 }
 
 func (s *service) CreateToken(ctx context.Context, t access.NewToken) (access.Token, string, error) {
@@ -236,24 +259,90 @@ func lab() *service {
 	s := &service{
 		plan:    plans.Plan{Installation: "lab", Serial: 7},
 		receipt: plans.Receipt{Serial: 8, Changed: true},
-		ticket:  orders.JoinTicket{Host: "mini-1", Fleet: "fleet.linux", Provider: "manual.lab", Instance: "i9", Expires: now.Add(24 * time.Hour), Command: "( : )", Notes: []string{"a note"}},
-		token:   access.Token{ID: "t1", Name: "ci", Permissions: []access.Permission{access.ReadFleets}, Created: now, By: "ada", Expires: now.Add(time.Hour)},
-		events: []query.Event{{At: now, Kind: query.DecisionEvent, ID: "d1", Fleet: "fleet.linux", Instance: "il1", What: "scale_up by 2", Text: "2 wanted."},
-			{At: now, Kind: query.AuditEvent, ID: "a1", What: "apply", By: "ada", Text: "definition 8"}},
-		audit:    []access.AuditRecord{{ID: "a1", At: now, By: "ada", Action: "apply", Detail: "definition 8"}},
-		refusals: []fleet.Refusal{{Code: "token_expired", Reason: "the token expired", Address: "10.0.0.1", At: now, Calls: 2, Instance: "i1"}},
+		ticket: orders.JoinTicket{
+			Host:     "mini-1",
+			Fleet:    "fleet.linux",
+			Provider: "manual.lab",
+			Instance: "i9",
+			Expires:  now.Add(24 * time.Hour),
+			Command:  "( : )",
+			Notes:    []string{"a note"},
+		},
+		token: access.Token{
+			ID:          "t1",
+			Name:        "ci",
+			Permissions: []access.Permission{access.ReadFleets},
+			Created:     now,
+			By:          "ada",
+			Expires:     now.Add(time.Hour),
+		},
+		events: []query.Event{
+			{
+				At:       now,
+				Kind:     query.DecisionEvent,
+				ID:       "d1",
+				Fleet:    "fleet.linux",
+				Instance: "il1",
+				What:     "scale_up by 2",
+				Text:     "2 wanted.",
+			},
+			{At: now, Kind: query.AuditEvent, ID: "a1", What: "apply", By: "ada", Text: "definition 8"},
+		},
+		audit: []access.AuditRecord{{ID: "a1", At: now, By: "ada", Action: "apply", Detail: "definition 8"}},
+		refusals: []fleet.Refusal{
+			{Code: "token_expired", Reason: "the token expired", Address: "10.0.0.1", At: now, Calls: 2, Instance: "i1"},
+		},
 		keys: []keys.Key{{ID: "k2", Kind: "authority", Purpose: "signs", Fingerprint: "sha256:x", Created: now},
 			{ID: "k1", Kind: "authority", Purpose: "signs", Created: now, Retired: now, Needed: []string{"instance i pins it"}}},
 	}
-	s.unrecorded = []fleet.UnrecordedResource{{Provider: "local.here", ID: "x", Kind: "volume", Classification: fleet.Orphan, Fleet: "fleet.linux",
-		Reason: reason.Of(reason.ProvenOrphan{}), Decide: reason.Of(reason.LeftAlone{Provider: "local.here", Resource: "r"}), FirstSeen: now, RemovedAfter: now.Add(time.Hour)}}
+	s.unrecorded = []fleet.UnrecordedResource{
+		{
+			Provider:       "local.here",
+			ID:             "x",
+			Kind:           "volume",
+			Classification: fleet.Orphan,
+			Fleet:          "fleet.linux",
+			Reason: reason.Of(
+				reason.ProvenOrphan{},
+			),
+			Decide:       reason.Of(reason.LeftAlone{Provider: "local.here", Resource: "r"}),
+			FirstSeen:    now,
+			RemovedAfter: now.Add(time.Hour),
+		},
+	}
 	for n, address := range []fleet.FleetAddress{"fleet.linux", `fleet.each["a"]`} {
 		id := fleet.RunnerFleetID("f" + string(rune('1'+n)))
-		s.fleets = append(s.fleets, view.Fleet{Address: address, ID: id, Provider: "local.here", Class: "c", Operational: fleet.FleetActive,
-			Min: 1, Max: 3, Desired: 2, Bounds: []fleet.Bound{{Name: "min", After: 1, Reason: reason.Of(reason.RaisedToMin{Min: 1})}}, Health: view.Healthy})
-		s.instances = append(s.instances, view.Instance{ID: fleet.CapacityInstanceID("i" + string(id)), Fleet: address, Provider: "local.here",
-			State: fleet.Healthy, Since: now, Created: now, Runner: &view.Runner{ID: "r", Enrolled: now, Certificate: now}})
-		s.decisions = append(s.decisions, fleet.Decision{ID: "d" + string(id), At: now, Fleet: id, Kind: fleet.ScaleUp, Add: 1, Reason: reason.Plain("1 wanted, 0 there.")})
+		s.fleets = append(
+			s.fleets,
+			view.Fleet{
+				Address:     address,
+				ID:          id,
+				Provider:    "local.here",
+				Class:       "c",
+				Operational: fleet.FleetActive,
+				Min:         1,
+				Max:         3,
+				Desired:     2,
+				Bounds:      []fleet.Bound{{Name: "min", After: 1, Reason: reason.Of(reason.RaisedToMin{Min: 1})}},
+				Health:      view.Healthy,
+			},
+		)
+		s.instances = append(
+			s.instances,
+			view.Instance{ID: fleet.CapacityInstanceID("i" + string(id)), Fleet: address, Provider: "local.here",
+				State: fleet.Healthy, Since: now, Created: now, Runner: &view.Runner{ID: "r", Enrolled: now, Certificate: now}},
+		)
+		s.decisions = append(
+			s.decisions,
+			fleet.Decision{
+				ID:     "d" + string(id),
+				At:     now,
+				Fleet:  id,
+				Kind:   fleet.ScaleUp,
+				Add:    1,
+				Reason: reason.Plain("1 wanted, 0 there."),
+			},
+		)
 	}
 	return s
 }
@@ -330,7 +419,12 @@ func onTLS(t testing.TB, h *Handler, token string) Endpoint {
 		t.Fatal(err)
 	}
 	serve(t, h, tls.NewListener(l, TLSConfig(func() (*tls.Certificate, error) { return a.ServerCertificate(now) })))
-	return Endpoint{URL: "https://" + l.Addr().String(), CAFingerprint: a.Fingerprint(), Token: token, Now: func() time.Time { return now }}
+	return Endpoint{
+		URL:           "https://" + l.Addr().String(),
+		CAFingerprint: a.Fingerprint(),
+		Token:         token,
+		Now:           func() time.Time { return now },
+	}
 }
 
 func dial(t testing.TB, e Endpoint) *Client {

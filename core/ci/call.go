@@ -128,7 +128,7 @@ func NextCall(address fleet.SchedulerAddress, s *Scheduler, m *Runner, x Subject
 }
 
 // removalReason says how a runner ended: whatever wasn't proven idle was lost to
-// the infrastructure, and its jobs didn't fail by themselves [40].
+// the infrastructure, and its jobs didn't fail by themselves (spec §40).
 func removalReason(s *Scheduler, x Subject) scheduler.RemovalReason {
 	if x.Leases > 0 {
 		return scheduler.RemovedInfrastructure

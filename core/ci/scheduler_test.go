@@ -216,7 +216,13 @@ func TestUnobservedRunnerIsNotIdle(t *testing.T) {
 		t.Errorf("idle since %s, in which nobody listened", m.IdleSince)
 	}
 	s.NotObserved("connection refused")
-	if m.CountLeases(s, i, never, noon); !m.IdleSince.IsZero() || s.Unobservable != reason.Of(reason.SchedulerError{Message: "connection refused"}) {
+	if m.CountLeases(
+		s,
+		i,
+		never,
+		noon,
+	); !m.IdleSince.IsZero() ||
+		s.Unobservable != reason.Of(reason.SchedulerError{Message: "connection refused"}) {
 		t.Errorf("idle since %s while it can't be seen", m.IdleSince)
 	}
 }

@@ -40,9 +40,15 @@ type notYetSentence struct {
 
 // notYetSentences are what the tag notyet names.
 var notYetSentences = map[string]notYetSentence{
-	"class":    {"It is part of the class's identity, so a change replaces instances; jobs that require it are sent here, and no instance is checked for it yet.", false},
+	"class": {
+		"It is part of the class's identity, so a change replaces instances; jobs that require it are sent here, and no instance is checked for it yet.",
+		false,
+	},
 	"max_wait": {"It is only compared with the timeouts.", false},
 	"lifetime": {"The provider's plugin lists no offers: it isn't asked for one or the other.", true},
-	"zones":    {"The provider's plugin lists no offers: only the plugin decides in which zone an instance is made.", true},
-	"spread":   {"The provider's plugin lists no offers, so nothing can be spread over zones or regions.", true},
+	"zones": {
+		"The provider's plugin lists no offers: only the plugin decides in which zone an instance is made.",
+		true,
+	},
+	"spread": {"The provider's plugin lists no offers, so nothing can be spread over zones or regions.", true},
 }

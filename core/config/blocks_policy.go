@@ -4,7 +4,7 @@ import "time"
 
 import "github.com/forgeyard/forgeyard-fleet/core/fleet"
 
-// reservationBlock is a fleet.CapacityReservation [98].
+// reservationBlock is a fleet.CapacityReservation (spec §98).
 type reservationBlock struct {
 	Name      string             `fleet:"-" label:"NAME" example:"release-1-0|benchmarks"`
 	Class     string             `fleet:"capacity_class,required" refers:"capacity_class" example:"capacity_class.small" doc:"'capacity_class.NAME': what kind of instances."`
@@ -17,7 +17,7 @@ type reservationBlock struct {
 	Dedicated bool               `fleet:"dedicated" default:"false" example:"false" doc:"Only fleets whose 'scope' is that of the reservation may have them: there the scheduler keeps others' jobs away. Otherwise others' jobs may use them, too."`
 }
 
-// policyBlock is a fleet.InstallationPolicy [175].
+// policyBlock is a fleet.InstallationPolicy (spec §175).
 type policyBlock struct {
 	Providers        []string           `fleet:"providers" list:"set" form:"filled" example:"[\"local\"]" doc:"Plugins, or 'PLUGIN.NAME' of provider blocks. Left out: any."`
 	Regions          []string           `fleet:"regions" list:"set" form:"filled" example:"[\"eu-central-1\"]" doc:"Regions that 'placement.regions' may name. A fleet that names none is kept to these where its provider lists offers, and is an error where it doesn't: only you know where its instances are. Left out: any."`
@@ -27,7 +27,7 @@ type policyBlock struct {
 	Entitlements     []entitlementBlock `fleet:"entitlement,block" doc:"Who may use a capacity class. A class that any entitlement names is only for the tenants and projects that one of them lists; a class that none names is for everybody. It only takes away: an entitled tenant or project still needs a fleet that meets all that the jobs require."`
 }
 
-// entitlementBlock is a fleet.Entitlement: who may use a capacity class [173].
+// entitlementBlock is a fleet.Entitlement: who may use a capacity class (spec §173).
 type entitlementBlock struct {
 	Name     string   `fleet:"-" label:"NAME" example:"release-instances"`
 	Class    string   `fleet:"capacity_class,required" refers:"capacity_class" example:"capacity_class.small" doc:"'capacity_class.NAME'."`

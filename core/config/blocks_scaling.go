@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// scalingBlock is a fleet.ScalingPolicy [13].
+// scalingBlock is a fleet.ScalingPolicy (spec §13).
 type scalingBlock struct {
 	Min         int             `fleet:"min,required" min:"0" max:"100000" example:"1|0" doc:"Never fewer than this. It can't be larger than 'max'."`
 	Max         int             `fleet:"max,required" min:"0" max:"100000" example:"var.most|2" doc:"Never more than this, counting every instance that isn't proven gone."`
@@ -14,13 +14,13 @@ type scalingBlock struct {
 	Schedules   []scheduleBlock `fleet:"schedule,block" doc:"Keeps another number of instances warm at known times. While it is open its 'warm' counts instead of the scaling block's, more or fewer; of several open ones the largest counts. A time that the zone's clock is put forward over begins then; one that comes twice begins the first time, and again only where 'cron' begins in every hour."`
 }
 
-// scaleUpBlock is a fleet.ScaleUpPolicy [127].
+// scaleUpBlock is a fleet.ScaleUpPolicy (spec §127).
 type scaleUpBlock struct {
 	MaxStep int           `fleet:"max_step" min:"1" max:"100000" example:"5" doc:"At most this many instances are started in each 'window', from 1 to 100000. Left out: no limit."`
 	Window  time.Duration `fleet:"window" min:"1s" default:"1m" example:"1m" doc:"At least '\"1s\"'."`
 }
 
-// scaleDownBlock is a fleet.ScaleDownPolicy, the hysteresis [128, 129].
+// scaleDownBlock is a fleet.ScaleDownPolicy, the hysteresis (spec §128, §129).
 type scaleDownBlock struct {
 	IdleGrace time.Duration `fleet:"idle_grace" min:"1s" default:"10m" example:"10m" doc:"How long the scheduler must have shown an instance without a job before it leaves, at least '\"1s\"'."`
 	Cooldown  time.Duration `fleet:"cooldown" default:"5m" example:"5m" doc:"How long after the fleet last grew or shrank no instance leaves."`

@@ -84,7 +84,8 @@ func (b *body) isNull(name string) bool {
 	if value, ok := literal(attribute.Expr); ok {
 		return value.IsNull()
 	}
-	if reference, ok := attribute.Expr.(*hclsyntax.ScopeTraversalExpr); ok && slices.Contains(blockRoots, reference.Traversal.RootName()) {
+	if reference, ok := attribute.Expr.(*hclsyntax.ScopeTraversalExpr); ok &&
+		slices.Contains(blockRoots, reference.Traversal.RootName()) {
 		return false // a block, or an error that is told elsewhere
 	}
 	value, ok := b.scope.evaluate(newCollector(), attribute.Expr, "")
@@ -134,8 +135,12 @@ func (b *body) labelled(block *hclsyntax.Block, want []string) bool {
 		for _, label := range want {
 			form += fmt.Sprintf(" %q", label)
 		}
-		b.fail(block.DefRange(), b.where, fmt.Sprintf("The block %q needs %s, has %s", block.Type, counted(len(want), "label"), numberWord(len(block.Labels))),
-			fmt.Sprintf("Write: %s { … }", form))
+		b.fail(
+			block.DefRange(),
+			b.where,
+			fmt.Sprintf("The block %q needs %s, has %s", block.Type, counted(len(want), "label"), numberWord(len(block.Labels))),
+			fmt.Sprintf("Write: %s { … }", form),
+		)
 		return false
 	}
 	fine := true
@@ -159,7 +164,12 @@ func (b *body) close() {
 		if slices.Contains(b.blocks, name) {
 			detail = fmt.Sprintf("%q is a block. Write: %s { … } without an equals sign.", name, name)
 		}
-		b.fail(attribute.NameRange, b.where, fmt.Sprintf("Unexpected attribute %q", name), cmp.Or(detail, "This block has no attributes."))
+		b.fail(
+			attribute.NameRange,
+			b.where,
+			fmt.Sprintf("Unexpected attribute %q", name),
+			cmp.Or(detail, "This block has no attributes."),
+		)
 	}
 	for _, block := range b.syntax.Blocks {
 		if slices.Contains(b.blocks, block.Type) {
@@ -174,7 +184,12 @@ func (b *body) close() {
 		if slices.Contains(b.attributes, block.Type) {
 			detail = fmt.Sprintf("%q is an attribute. Write: %s = … with an equals sign.", block.Type, block.Type)
 		}
-		b.fail(block.TypeRange, b.where, fmt.Sprintf("Unexpected block %q", block.Type), cmp.Or(detail, "No blocks are expected here."))
+		b.fail(
+			block.TypeRange,
+			b.where,
+			fmt.Sprintf("Unexpected block %q", block.Type),
+			cmp.Or(detail, "No blocks are expected here."),
+		)
 	}
 }
 
@@ -242,7 +257,8 @@ func (b *body) livesIn(name string) string {
 		var found []string
 		for _, block := range Reference() {
 			inside := block.Path == around || strings.HasPrefix(block.Path, around+".")
-			if inside && block.Path != b.path && slices.ContainsFunc(block.Attributes, func(a ReferenceAttribute) bool { return a.Name == name }) {
+			if inside && block.Path != b.path &&
+				slices.ContainsFunc(block.Attributes, func(a ReferenceAttribute) bool { return a.Name == name }) {
 				found = append(found, block.Path)
 			}
 		}

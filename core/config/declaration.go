@@ -138,8 +138,16 @@ func compile(goType reflect.Type) (*declaration, error) {
 		if field.Block {
 			nested := field.Struct.Type.Elem()
 			d.blocks = append(d.blocks, &nestedBlock{
-				name: field.Name, doc: field.Doc, required: field.Required, repeated: field.Repeated, field: field.Index,
-				body: ReferenceBody(field.Struct.Tag.Get("body")), text: field.Struct.Tag.Get("example"), declaration: declared(nested),
+				name:     field.Name,
+				doc:      field.Doc,
+				required: field.Required,
+				repeated: field.Repeated,
+				field:    field.Index,
+				body: ReferenceBody(
+					field.Struct.Tag.Get("body"),
+				),
+				text:        field.Struct.Tag.Get("example"),
+				declaration: declared(nested),
 			})
 			continue
 		}

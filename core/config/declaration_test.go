@@ -25,9 +25,16 @@ func (localSchemas) Schemas(plugin string) (fleet.PluginSchemas, error) {
 		return fleet.PluginSchemas{}, errors.New("it is not installed")
 	}
 	return fleet.PluginSchemas{
-		Name: "local", Version: "0.1.0", Market: true, Identity: true,
-		Provider: fleet.PluginSchema{Attributes: []fleet.PluginAttribute{{Name: "root", Type: fleet.PluginType{Kind: fleet.KindString}}}},
-		Instance: fleet.PluginSchema{Attributes: []fleet.PluginAttribute{{Name: "nice", Type: fleet.PluginType{Kind: fleet.KindInt}}}},
+		Name:     "local",
+		Version:  "0.1.0",
+		Market:   true,
+		Identity: true,
+		Provider: fleet.PluginSchema{
+			Attributes: []fleet.PluginAttribute{{Name: "root", Type: fleet.PluginType{Kind: fleet.KindString}}},
+		},
+		Instance: fleet.PluginSchema{
+			Attributes: []fleet.PluginAttribute{{Name: "nice", Type: fleet.PluginType{Kind: fleet.KindInt}}},
+		},
 	}, nil
 }
 
@@ -46,7 +53,10 @@ func loadSample(text string, variables ...string) (*Loaded, Diagnostics) {
 
 // forAttributes calls do for every attribute of the reference with a fresh copy
 // of the sample and the body in it that the attribute belongs to.
-func forAttributes(t *testing.T, do func(t *testing.T, file *hclwrite.File, in *hclwrite.Body, block ReferenceBlock, attribute ReferenceAttribute)) {
+func forAttributes(
+	t *testing.T,
+	do func(t *testing.T, file *hclwrite.File, in *hclwrite.Body, block ReferenceBlock, attribute ReferenceAttribute),
+) {
 	t.Helper()
 	for _, block := range Reference() {
 		if block.Body != FixedBody {
@@ -92,76 +102,107 @@ func write(t *testing.T, in *hclwrite.Body, name, expression string) {
 }
 
 func TestSampleHasEveryAttributeAndRequiredMeansRequired(t *testing.T) {
-	forAttributes(t, func(t *testing.T, file *hclwrite.File, in *hclwrite.Body, block ReferenceBlock, attribute ReferenceAttribute) {
-		in.RemoveAttribute(attribute.Name)
-		var given []string
-		if block.Path == "variable" && attribute.Name == "default" {
-			given = append(given, "most=3")
-		}
-		if block.Path == "fleet.cost" && attribute.Name == "hourly" { // and what only goes with it
-			in.RemoveAttribute("max_hourly")
-			in.RemoveAttribute("max_daily")
-		}
-		text := string(file.Bytes())
-		if attribute.Name == "for_each" { // and what only goes with it
-			text = strings.NewReplacer("each.key", `"docs"`, `fleet.team["docs"]`, "fleet.team").Replace(text)
-		}
-		_, found := loadSample(text, given...)
-		if found.HasErrors() != attribute.Required {
-			t.Errorf("without it: errors %v, and the reference says required %v", found, attribute.Required)
-		}
-	})
+	forAttributes(
+		t,
+		func(t *testing.T, file *hclwrite.File, in *hclwrite.Body, block ReferenceBlock, attribute ReferenceAttribute) {
+			in.RemoveAttribute(attribute.Name)
+			var given []string
+			if block.Path == "variable" && attribute.Name == "default" {
+				given = append(given, "most=3")
+			}
+			if block.Path == "fleet.cost" && attribute.Name == "hourly" { // and what only goes with it
+				in.RemoveAttribute("max_hourly")
+				in.RemoveAttribute("max_daily")
+			}
+			text := string(file.Bytes())
+			if attribute.Name == "for_each" { // and what only goes with it
+				text = strings.NewReplacer("each.key", `"docs"`, `fleet.team["docs"]`, "fleet.team").Replace(text)
+			}
+			_, found := loadSample(text, given...)
+			if found.HasErrors() != attribute.Required {
+				t.Errorf("without it: errors %v, and the reference says required %v", found, attribute.Required)
+			}
+		},
+	)
 }
 
 func TestDefaultIsWhatLeavingOutMeans(t *testing.T) {
-	forAttributes(t, func(t *testing.T, file *hclwrite.File, in *hclwrite.Body, _ ReferenceBlock, attribute ReferenceAttribute) {
-		if attribute.Default == "" {
-			return
-		}
-		in.RemoveAttribute(attribute.Name)
-		without, found := loadSample(string(file.Bytes()))
-		if found.HasErrors() {
-			t.Fatal(found)
-		}
-		write(t, in, attribute.Name, attribute.Default)
-		with, found := loadSample(string(file.Bytes()))
-		if found.HasErrors() {
-			t.Fatal(found)
-		}
-		if changes := Diff(without.Definition, with.Definition); len(changes) > 0 {
-			t.Errorf("writing the default %s changes: %v", attribute.Default, changes)
-		}
-	})
+	forAttributes(
+		t,
+		func(t *testing.T, file *hclwrite.File, in *hclwrite.Body, _ ReferenceBlock, attribute ReferenceAttribute) {
+			if attribute.Default == "" {
+				return
+			}
+			in.RemoveAttribute(attribute.Name)
+			without, found := loadSample(string(file.Bytes()))
+			if found.HasErrors() {
+				t.Fatal(found)
+			}
+			write(t, in, attribute.Name, attribute.Default)
+			with, found := loadSample(string(file.Bytes()))
+			if found.HasErrors() {
+				t.Fatal(found)
+			}
+			if changes := Diff(without.Definition, with.Definition); len(changes) > 0 {
+				t.Errorf("writing the default %s changes: %v", attribute.Default, changes)
+			}
+		},
+	)
 }
 
 func TestValueOfAnotherTypeIsRefused(t *testing.T) {
 	others := map[ReferenceType]string{
-		TextValue: `["a"]`, BoolValue: `"perhaps"`, CountValue: `1.5`, CPUValue: `"much"`, SizeValue: `4`, DurationValue: `4`,
-		TextListValue: `"a"`, TextMapValue: `"a"`, CountMapValue: `{ a = "b" }`, MoneyValue: `4`, MomentValue: `"tomorrow"`, SecretValue: `"hunter2"`,
-		EachValue: `["docs", "web"]`, SchedulerReference: `image.workstation`, TypeValue: `"a"`, ConditionValue: `"perhaps"`,
-		ClassReference: `"small"`, ImageReference: `capacity_class.small`, PluginReference: `image.workstation`, FleetReference: `image.workstation`,
-		AnyValue: "var.most", // not a plain value
+		TextValue:          `["a"]`,
+		BoolValue:          `"perhaps"`,
+		CountValue:         `1.5`,
+		CPUValue:           `"much"`,
+		SizeValue:          `4`,
+		DurationValue:      `4`,
+		TextListValue:      `"a"`,
+		TextMapValue:       `"a"`,
+		CountMapValue:      `{ a = "b" }`,
+		MoneyValue:         `4`,
+		MomentValue:        `"tomorrow"`,
+		SecretValue:        `"hunter2"`,
+		EachValue:          `["docs", "web"]`,
+		SchedulerReference: `image.workstation`,
+		TypeValue:          `"a"`,
+		ConditionValue:     `"perhaps"`,
+		ClassReference:     `"small"`,
+		ImageReference:     `capacity_class.small`,
+		PluginReference:    `image.workstation`,
+		FleetReference:     `image.workstation`,
+		AnyValue:           "var.most", // not a plain value
 	}
-	forAttributes(t, func(t *testing.T, file *hclwrite.File, in *hclwrite.Body, _ ReferenceBlock, attribute ReferenceAttribute) {
-		other, known := others[attribute.Type]
-		if !known {
-			t.Fatalf("the test has no wrong value for the type %q", attribute.Type)
-		}
-		write(t, in, attribute.Name, other)
-		if _, found := loadSample(string(file.Bytes())); !found.HasErrors() {
-			t.Errorf("%s is taken for the type %q", other, attribute.Type)
-		}
-	})
+	forAttributes(
+		t,
+		func(t *testing.T, file *hclwrite.File, in *hclwrite.Body, _ ReferenceBlock, attribute ReferenceAttribute) {
+			other, known := others[attribute.Type]
+			if !known {
+				t.Fatalf("the test has no wrong value for the type %q", attribute.Type)
+			}
+			write(t, in, attribute.Name, other)
+			if _, found := loadSample(string(file.Bytes())); !found.HasErrors() {
+				t.Errorf("%s is taken for the type %q", other, attribute.Type)
+			}
+		},
+	)
 }
 
 func TestUndeclaredAttributeIsRefused(t *testing.T) {
-	forAttributes(t, func(t *testing.T, file *hclwrite.File, in *hclwrite.Body, block ReferenceBlock, attribute ReferenceAttribute) {
-		write(t, in, attribute.Name+"_of_no_use", `"x"`)
-		_, found := loadSample(string(file.Bytes()))
-		if !slices.ContainsFunc(found, func(d Diagnostic) bool { return strings.Contains(d.Summary, attribute.Name+"_of_no_use") }) {
-			t.Errorf("%s took an attribute that the reference doesn't have: %v", block.Path, found)
-		}
-	})
+	forAttributes(
+		t,
+		func(t *testing.T, file *hclwrite.File, in *hclwrite.Body, block ReferenceBlock, attribute ReferenceAttribute) {
+			write(t, in, attribute.Name+"_of_no_use", `"x"`)
+			_, found := loadSample(string(file.Bytes()))
+			if !slices.ContainsFunc(
+				found,
+				func(d Diagnostic) bool { return strings.Contains(d.Summary, attribute.Name+"_of_no_use") },
+			) {
+				t.Errorf("%s took an attribute that the reference doesn't have: %v", block.Path, found)
+			}
+		},
+	)
 }
 
 func TestBlockIsRequiredOrRepeatedAsDeclared(t *testing.T) {
@@ -174,7 +215,9 @@ func TestBlockIsRequiredOrRepeatedAsDeclared(t *testing.T) {
 			t.Errorf("%s is called required, and nobody misses it", block.Path)
 		}
 		if len(block.Labels) == 0 && block.Body == FixedBody {
-			_, found := loadSample(sample() + strings.NewReplacer("legacy", "other", `["docs"]`, `["web"]`).Replace(block.Example))
+			_, found := loadSample(
+				sample() + strings.NewReplacer("legacy", "other", `["docs"]`, `["web"]`).Replace(block.Example),
+			)
 			if found.HasErrors() == block.Repeated {
 				t.Errorf("a second %s: %v, and the reference says repeated %v", block.Path, found, block.Repeated)
 			}
@@ -186,7 +229,8 @@ func TestBlockIsRequiredOrRepeatedAsDeclared(t *testing.T) {
 func TestLocalReferenceSuggestsProvider(t *testing.T) {
 	text := strings.Replace(sample(), "provider       = provider.local.here", "provider       = local.here", 1)
 	_, found := loadSample(text)
-	if len(found) != 1 || found[0].Summary != `Unknown local value "here"` || found[0].Detail != "Did you mean provider.local.here?" {
+	if len(found) != 1 || found[0].Summary != `Unknown local value "here"` ||
+		found[0].Detail != "Did you mean provider.local.here?" {
 		t.Errorf("%v", found)
 	}
 }
@@ -206,7 +250,11 @@ func TestDiffHasEveryDeclaredAttribute(t *testing.T) {
 	}
 	// Classes and images are compared as parts of what uses them; a plugin's
 	// requirement has an address of its own.
-	addresses := map[string]string{"capacity_class": "fleet capacity_class.", "image": "fleet image.", "forgeyard.required_plugins": "plugin "}
+	addresses := map[string]string{
+		"capacity_class":             "fleet capacity_class.",
+		"image":                      "fleet image.",
+		"forgeyard.required_plugins": "plugin ",
+	}
 	for _, block := range Reference() {
 		root, inner, _ := strings.Cut(block.Path, ".")
 		if block.Body == FreeBody || slices.Contains([]string{"variable", "removed", "moved"}, root) {

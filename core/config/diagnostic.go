@@ -116,7 +116,11 @@ func (c *collector) warn(at hcl.Range, block, summary, detail string) {
 // to show instead: the line holds a secret.
 func (c *collector) failHidden(at hcl.Range, instead, block, summary, detail string) {
 	one := c.diagnostic(Error, at, block, summary, detail)
-	one.Snippet = Snippet{Before: strings.Repeat(" ", min(at.Start.Column-1, maxSnippet)), Marked: one.Snippet.Marked, After: instead}
+	one.Snippet = Snippet{
+		Before: strings.Repeat(" ", min(at.Start.Column-1, maxSnippet)),
+		Marked: one.Snippet.Marked,
+		After:  instead,
+	}
 	c.keep(one)
 }
 

@@ -63,8 +63,16 @@ func Diff(old, new fleet.Definition) []Change {
 		movedFrom[string(move.To)] = string(move.From)
 	}
 	changes := slices.Concat(
-		compare(map[string]attributes{"forgeyard": forgeyardAttributes(old)}, map[string]attributes{"forgeyard": forgeyardAttributes(new)}, nil),
-		compare(map[string]attributes{"policy": policyAttributes(old)}, map[string]attributes{"policy": policyAttributes(new)}, nil),
+		compare(
+			map[string]attributes{"forgeyard": forgeyardAttributes(old)},
+			map[string]attributes{"forgeyard": forgeyardAttributes(new)},
+			nil,
+		),
+		compare(
+			map[string]attributes{"policy": policyAttributes(old)},
+			map[string]attributes{"policy": policyAttributes(new)},
+			nil,
+		),
 		compare(pluginsByAddress(old), pluginsByAddress(new), nil),
 		compare(providersByAddress(old), providersByAddress(new), nil),
 		compare(schedulersByAddress(old), schedulersByAddress(new), nil),
@@ -138,7 +146,8 @@ func (c *Change) markReplacement(old, new map[string]fleet.RunnerFleet) {
 	for _, cause := range causes {
 		c.ReplacesInstances = true
 		for i, attribute := range c.Attributes {
-			if attribute.Path == cause.Path || strings.HasPrefix(cause.Path, attribute.Path+".") || strings.HasPrefix(attribute.Path, cause.Path+".") {
+			if attribute.Path == cause.Path || strings.HasPrefix(cause.Path, attribute.Path+".") ||
+				strings.HasPrefix(attribute.Path, cause.Path+".") {
 				c.Attributes[i].ReplacesInstances = true
 			}
 		}

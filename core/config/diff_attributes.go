@@ -89,7 +89,14 @@ func secretText(reference fleet.SecretReference) string {
 func forgeyardAttributes(definition fleet.Definition) attributes {
 	a := attributes{}
 	manager := managerBlock(definition.Manager)
-	a.block("", &forgeyardBlock{Installation: definition.Installation, RequiredVersion: definition.RequiredVersion, Manager: &manager})
+	a.block(
+		"",
+		&forgeyardBlock{
+			Installation:    definition.Installation,
+			RequiredVersion: definition.RequiredVersion,
+			Manager:         &manager,
+		},
+	)
 	return a
 }
 

@@ -116,7 +116,9 @@ func TestDiffOfAFleet(t *testing.T) {
 			old := mustLoad(t, diffFleet, config.Variables{}).Definition
 			new := mustLoad(t, changed, config.Variables{}).Definition
 			replaces := slices.ContainsFunc(one.want, func(a config.AttributeChange) bool { return a.ReplacesInstances })
-			want := []config.Change{{Action: config.Modify, Address: "fleet.x", Attributes: one.want, ReplacesInstances: replaces}}
+			want := []config.Change{
+				{Action: config.Modify, Address: "fleet.x", Attributes: one.want, ReplacesInstances: replaces},
+			}
 			if difference := cmp.Diff(want, config.Diff(old, new)); difference != "" {
 				t.Errorf("(-want +got):\n%s", difference)
 			}
@@ -175,7 +177,14 @@ func TestFirstDiffCreatesEverything(t *testing.T) {
 		}
 		got = append(got, change.Address)
 	}
-	want := []string{"fleet.steady", "forgeyard", "plugin.bare", "plugin.cloud", "provider.bare.rack", "provider.cloud.main"}
+	want := []string{
+		"fleet.steady",
+		"forgeyard",
+		"plugin.bare",
+		"plugin.cloud",
+		"provider.bare.rack",
+		"provider.cloud.main",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -185,7 +194,11 @@ func TestLargeNumbersAreComparedExactly(t *testing.T) {
 	with := func(n string) fleet.Definition {
 		return mustLoad(t, strings.Replace(diffFleet, "cores = 2", "cores = "+n, 1), config.Variables{}).Definition
 	}
-	if got := config.Diff(with("9007199254740992"), with("9007199254740993")); len(got) != 1 || len(got[0].Attributes) != 1 {
+	if got := config.Diff(
+		with("9007199254740992"),
+		with("9007199254740993"),
+	); len(got) != 1 ||
+		len(got[0].Attributes) != 1 {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -195,7 +208,9 @@ func TestDiffShowsTheClassOfAQueueAndAReservation(t *testing.T) {
 	with := func(cpu int64) fleet.Definition {
 		class := fleet.CapacityClass{Name: "small", Resources: fleet.ResourceCapacity{CPUMilli: cpu}}
 		return fleet.Definition{
-			Schedulers:   []fleet.Scheduler{{Address: "forgeyard.ci", Queues: []fleet.SchedulerQueue{{Name: "q", Class: class}}}},
+			Schedulers: []fleet.Scheduler{
+				{Address: "forgeyard.ci", Queues: []fleet.SchedulerQueue{{Name: "q", Class: class}}},
+			},
 			Reservations: []fleet.CapacityReservation{{Name: "release", Class: class}},
 		}
 	}
@@ -218,7 +233,8 @@ func TestDiffShowsTheClassOfAQueueAndAReservation(t *testing.T) {
 func TestDiffShowsABooleanThatBecomesFalse(t *testing.T) {
 	forbidden := fleet.Definition{Policy: fleet.InstallationPolicy{NoGPU: true}}
 	changes := config.Diff(fleet.Definition{}, forbidden)
-	if len(changes) != 1 || len(changes[0].Attributes) != 1 || changes[0].Attributes[0].Path != "gpu" || changes[0].Attributes[0].New != "false" {
+	if len(changes) != 1 || len(changes[0].Attributes) != 1 || changes[0].Attributes[0].Path != "gpu" ||
+		changes[0].Attributes[0].New != "false" {
 		t.Errorf("got %+v", changes)
 	}
 }

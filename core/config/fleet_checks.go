@@ -34,8 +34,15 @@ func (l *loader) checkFleet(block *body, written *fleetBlock, f fleet.RunnerFlee
 	if f.Protected {
 		l.checkProtected(block, f)
 	} else if f.Class.Signing {
-		l.warn(block.at("capacity_class"), block.where, "A fleet that signs isn't protected",
-			fmt.Sprintf("The class %q has signing = true. Instances that hold signing keys shouldn't come and go with demand: write protected = true.", f.Class.Name))
+		l.warn(
+			block.at("capacity_class"),
+			block.where,
+			"A fleet that signs isn't protected",
+			fmt.Sprintf(
+				"The class %q has signing = true. Instances that hold signing keys shouldn't come and go with demand: write protected = true.",
+				f.Class.Name,
+			),
+		)
 	}
 }
 
@@ -43,24 +50,49 @@ func (l *loader) checkFleet(block *body, written *fleetBlock, f fleet.RunnerFlee
 // say.
 func (l *loader) checkForecast(block *body, f fleet.RunnerFleet) {
 	if slices.Contains(forecast.Models(), f.Forecast) && !f.Protected && block.syntax.Attributes["scheduler"] == nil {
-		l.warn(block.header, block.where, "forecast has no effect without scheduler", "It is made from what the scheduler's jobs needed before. Write scheduler as well, or leave forecast out.")
+		l.warn(
+			block.header,
+			block.where,
+			"forecast has no effect without scheduler",
+			"It is made from what the scheduler's jobs needed before. Write scheduler as well, or leave forecast out.",
+		)
 	}
 }
 
-// checkProtected refuses what a protected fleet must not do [18].
+// checkProtected refuses what a protected fleet must not do (spec §18).
 func (l *loader) checkProtected(block *body, f fleet.RunnerFleet) {
 	const why = "A protected fleet signs: its instances neither come and go with demand nor can be taken away. "
 	if f.Lifetime == fleet.LifetimePreemptible {
-		l.fail(block.at("lifetime_class"), block.where, "A protected fleet can't be preemptible", why+"Write lifetime_class = \"stable\", or leave protected out.")
+		l.fail(
+			block.at("lifetime_class"),
+			block.where,
+			"A protected fleet can't be preemptible",
+			why+"Write lifetime_class = \"stable\", or leave protected out.",
+		)
 	}
 	if f.Scaling.ScaleToZero {
-		l.fail(block.within("scaling.scale_to_zero"), block.where, "A protected fleet can't go to zero", why+"Write min = 1, or leave protected out.")
+		l.fail(
+			block.within("scaling.scale_to_zero"),
+			block.where,
+			"A protected fleet can't go to zero",
+			why+"Write min = 1, or leave protected out.",
+		)
 	}
 	if len(f.Scaling.Schedules) > 0 {
-		l.fail(block.within("scaling"), block.where, "A protected fleet can't have schedules", why+"Remove the schedule, or leave protected out.")
+		l.fail(
+			block.within("scaling"),
+			block.where,
+			"A protected fleet can't have schedules",
+			why+"Remove the schedule, or leave protected out.",
+		)
 	}
 	if f.Forecast != (fleet.Forecast{}) {
-		l.fail(block.header, block.where, "A protected fleet can't follow a forecast", why+"Remove the forecast, or leave protected out.")
+		l.fail(
+			block.header,
+			block.where,
+			"A protected fleet can't follow a forecast",
+			why+"Remove the forecast, or leave protected out.",
+		)
 	}
 }
 
@@ -88,8 +120,16 @@ func (l *loader) checkSpread() {
 			continue
 		}
 		block := l.fleetBlocks[first.Address]
-		l.warn(block.within("placement.spread"), block.where, "Nothing to spread over: only one provider is named",
-			fmt.Sprintf("A spread over providers covers the fleets of one class and scheduler that ask for it, and those of the class %q are all at %s. Write it in a fleet at another provider, too, or leave it out.", first.Class.Name, first.Provider))
+		l.warn(
+			block.within("placement.spread"),
+			block.where,
+			"Nothing to spread over: only one provider is named",
+			fmt.Sprintf(
+				"A spread over providers covers the fleets of one class and scheduler that ask for it, and those of the class %q are all at %s. Write it in a fleet at another provider, too, or leave it out.",
+				first.Class.Name,
+				first.Provider,
+			),
+		)
 	}
 }
 
@@ -124,8 +164,16 @@ func (l *loader) checkCurrencies() {
 		}
 		if before.currency != money.Currency {
 			block := l.fleetBlocks[f.Address]
-			l.fail(block.header, block.where, fmt.Sprintf("Two currencies in one class: %s and %s", before.currency, money.Currency),
-				fmt.Sprintf("The class %q is also used by %s, and amounts aren't converted. Write all costs in one currency.", f.Class.Name, before.by))
+			l.fail(
+				block.header,
+				block.where,
+				fmt.Sprintf("Two currencies in one class: %s and %s", before.currency, money.Currency),
+				fmt.Sprintf(
+					"The class %q is also used by %s, and amounts aren't converted. Write all costs in one currency.",
+					f.Class.Name,
+					before.by,
+				),
+			)
 		}
 	}
 }

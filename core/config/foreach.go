@@ -24,20 +24,36 @@ func (l *loader) forEach(block *body) []forEachElement {
 	value, attribute, ok := block.value("for_each")
 	switch {
 	case !ok && block.isNull("for_each"):
-		l.fail(block.at("for_each"), block.where, "for_each can't be null", "It is a map, or a set of texts: toset([\"a\", \"b\"]). An empty one makes no fleet.")
+		l.fail(
+			block.at("for_each"),
+			block.where,
+			"for_each can't be null",
+			"It is a map, or a set of texts: toset([\"a\", \"b\"]). An empty one makes no fleet.",
+		)
 		return nil
 	case !ok:
 		return nil
-	case isMapping(value), value.Type().IsSetType() && (value.Type().ElementType() == cty.String || value.LengthInt() == 0):
+	case isMapping(value),
+		value.Type().IsSetType() && (value.Type().ElementType() == cty.String || value.LengthInt() == 0):
 	case isSequence(value) && !value.Type().IsSetType():
-		l.fail(attribute.Expr.Range(), block.where, "for_each can't be a list", "Each fleet needs a key of its own. Write a map, or a set of texts: toset([\"a\", \"b\"]).")
+		l.fail(
+			attribute.Expr.Range(),
+			block.where,
+			"for_each can't be a list",
+			"Each fleet needs a key of its own. Write a map, or a set of texts: toset([\"a\", \"b\"]).",
+		)
 		return nil
 	default:
 		block.wrongType("for_each", "a map, or a set of texts: toset([\"a\", \"b\"])", value, attribute.Expr)
 		return nil
 	}
 	if value.LengthInt() > maxFleets {
-		l.fail(attribute.Expr.Range(), block.where, "Too many fleets", fmt.Sprintf("A definition has at most %d fleets, and this for_each has %d elements.", maxFleets, value.LengthInt()))
+		l.fail(
+			attribute.Expr.Range(),
+			block.where,
+			"Too many fleets",
+			fmt.Sprintf("A definition has at most %d fleets, and this for_each has %d elements.", maxFleets, value.LengthInt()),
+		)
 		return nil
 	}
 	var result []forEachElement
@@ -53,8 +69,12 @@ func (l *loader) forEach(block *body) []forEachElement {
 			if item, found := objectItem(attribute.Expr, name); found {
 				at = item.KeyExpr.Range()
 			}
-			l.fail(at, block.where, fmt.Sprintf("%q can't be a key of for_each", clip(name)),
-				"Keys become part of addresses: they begin with a letter or digit and hold letters, digits, '.', '-' and '_', at most 63 of them.")
+			l.fail(
+				at,
+				block.where,
+				fmt.Sprintf("%q can't be a key of for_each", clip(name)),
+				"Keys become part of addresses: they begin with a letter or digit and hold letters, digits, '.', '-' and '_', at most 63 of them.",
+			)
 			continue
 		}
 		result = append(result, forEachElement{name, element})

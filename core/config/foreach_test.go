@@ -60,12 +60,26 @@ func TestForEachMakesFleetPerKey(t *testing.T) {
 
 func TestDiffNamesForEachFleets(t *testing.T) {
 	old := mustLoad(t, teams(`{ web = { most = 5 }, docs = { most = 7 } }`), config.Variables{}).Definition
-	changes := config.Diff(old, mustLoad(t, teams(`{ web = { most = 6 }, api = { most = 7 } }`)+"\nremoved {\n  from = fleet.team[\"docs\"]\n}\n", config.Variables{}).Definition)
+	changes := config.Diff(
+		old,
+		mustLoad(
+			t,
+			teams(`{ web = { most = 6 }, api = { most = 7 } }`)+"\nremoved {\n  from = fleet.team[\"docs\"]\n}\n",
+			config.Variables{},
+		).Definition,
+	)
 	var got []string
 	for _, change := range changes {
 		got = append(got, fmt.Sprintf("%s %s", change.Action, change.Address))
 	}
-	if want := []string{`create fleet.team["api"]`, `drain fleet.team["docs"]`, `change fleet.team["web"]`}; !slices.Equal(got, want) {
+	if want := []string{
+		`create fleet.team["api"]`,
+		`drain fleet.team["docs"]`,
+		`change fleet.team["web"]`,
+	}; !slices.Equal(
+		got,
+		want,
+	) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -105,7 +119,13 @@ func TestMovedFleetKeepsInstances(t *testing.T) {
 	if got := config.Diff(applied, applied); len(got) != 0 {
 		t.Errorf("the second time: %+v", got)
 	}
-	if got := config.Diff(fleet.Definition{}, applied); slices.ContainsFunc(got, func(c config.Change) bool { return c.MovedFrom != "" }) {
+	if got := config.Diff(
+		fleet.Definition{},
+		applied,
+	); slices.ContainsFunc(
+		got,
+		func(c config.Change) bool { return c.MovedFrom != "" },
+	) {
 		t.Errorf("nothing is moved where nothing was: %+v", got)
 	}
 }
@@ -113,7 +133,13 @@ func TestMovedFleetKeepsInstances(t *testing.T) {
 func TestMovesLeadThroughAChain(t *testing.T) {
 	text := strings.Replace(diffFleet, `fleet "x"`, `fleet "c"`, 1) + moves("a b", "b c")
 	definition := mustLoad(t, text, config.Variables{}).Definition
-	if want := []fleet.Move{{From: "fleet.a", To: "fleet.c"}, {From: "fleet.b", To: "fleet.c"}}; !slices.Equal(definition.Moved, want) {
+	if want := []fleet.Move{
+		{From: "fleet.a", To: "fleet.c"},
+		{From: "fleet.b", To: "fleet.c"},
+	}; !slices.Equal(
+		definition.Moved,
+		want,
+	) {
 		t.Errorf("moved is %v", definition.Moved)
 	}
 	for _, one := range []struct {

@@ -37,8 +37,12 @@ func Format(source Source) ([]byte, Diagnostics) {
 		}
 		formatted = next
 	}
-	report.warn(hcl.Range{Filename: source.Name, Start: hcl.InitialPos, End: hcl.InitialPos}, "", "The file can't be formatted",
-		"Something in it has no normal form. It is left as it is; that is a fault of forgeyard-fleet.")
+	report.warn(
+		hcl.Range{Filename: source.Name, Start: hcl.InitialPos, End: hcl.InitialPos},
+		"",
+		"The file can't be formatted",
+		"Something in it has no normal form. It is left as it is; that is a fault of forgeyard-fleet.",
+	)
 	return source.Bytes, report.sorted()
 }
 

@@ -32,12 +32,21 @@ var forms = map[string]textForm{
 		"Use the name of an OS user on the instance, such as \"ci\"."),
 	// The installation's name goes into resource tags and the name of the manager's
 	// certificate, so it has no underscore.
-	"installation": matching("installation name", wordForm,
-		"Use a lower-case letter, then lower-case letters, digits and -, at most 63 of them: the name becomes part of tags and of a certificate's name."),
-	"environment": matching("name of an environment variable", environmentName,
-		"List only the names, such as [\"AWS_PROFILE\"]; the values come from the environment. Names hold letters, digits and _."),
-	"source": matching("plugin source", regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+$`),
-		"Use an OCI repository in full, without a tag: HOST/PATH, such as registry.example/forgeyard/fleet-aws. The version goes into version."),
+	"installation": matching(
+		"installation name",
+		wordForm,
+		"Use a lower-case letter, then lower-case letters, digits and -, at most 63 of them: the name becomes part of tags and of a certificate's name.",
+	),
+	"environment": matching(
+		"name of an environment variable",
+		environmentName,
+		"List only the names, such as [\"AWS_PROFILE\"]; the values come from the environment. Names hold letters, digits and _.",
+	),
+	"source": matching(
+		"plugin source",
+		regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+$`),
+		"Use an OCI repository in full, without a tag: HOST/PATH, such as registry.example/forgeyard/fleet-aws. The version goes into version.",
+	),
 	"version":   versionForm,
 	"listen":    listenForm,
 	"https":     httpsForm,
@@ -81,7 +90,8 @@ func listenForm(text string) (noun, advice string) {
 // httpsForm is a URL that agents can reach.
 func httpsForm(text string) (noun, advice string) {
 	parsed, err := url.Parse(text)
-	if err != nil || parsed.Scheme != "https" || parsed.Hostname() == "" || parsed.User != nil || parsed.RawQuery != "" || parsed.Fragment != "" {
+	if err != nil || parsed.Scheme != "https" || parsed.Hostname() == "" || parsed.User != nil || parsed.RawQuery != "" ||
+		parsed.Fragment != "" {
 		advice = "Use the URL at which agents reach the manager, such as \"https://fleet.acme.example:7443\"."
 	}
 	return "https URL", advice
@@ -114,7 +124,11 @@ func cronForm(text string) (noun, advice string) {
 		return noun, form
 	}
 	// Any day will do to begin with: a date that never comes never comes.
-	if _, err := gronx.NextTickAfter(strings.Join(fields, " "), time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), true); err != nil {
+	if _, err := gronx.NextTickAfter(
+		strings.Join(fields, " "),
+		time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC),
+		true,
+	); err != nil {
 		return noun, "That date never comes: no such month has such a day."
 	}
 	return noun, ""

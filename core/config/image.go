@@ -42,12 +42,21 @@ func (l *loader) checkRef(block *body, key, ref string) {
 		at = item.KeyExpr.Range()
 	}
 	if !refKeyForm.MatchString(key) {
-		l.fail(at, block.where, fmt.Sprintf("Invalid provider %q in refs", clip(key)),
-			"References are listed by PLUGIN.NAME of a provider block, such as \"aws.frankfurt\", or by PLUGIN for all of its blocks.")
+		l.fail(
+			at,
+			block.where,
+			fmt.Sprintf("Invalid provider %q in refs", clip(key)),
+			"References are listed by PLUGIN.NAME of a provider block, such as \"aws.frankfurt\", or by PLUGIN for all of its blocks.",
+		)
 		return
 	}
 	if ref == "" {
-		l.fail(at, block.where, fmt.Sprintf("The reference for %q is empty", key), "Write what the provider calls this image.")
+		l.fail(
+			at,
+			block.where,
+			fmt.Sprintf("The reference for %q is empty", key),
+			"Write what the provider calls this image.",
+		)
 	}
 	plugin, _, exact := strings.Cut(key, ".")
 	known := l.pluginNames()

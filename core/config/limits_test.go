@@ -109,7 +109,13 @@ func TestHostileFilesUseBoundedMemory(t *testing.T) {
 				found = found || strings.Contains(diagnostic.Summary, one.want)
 			}
 			if (loaded != nil) != (one.want == "") || one.want != "" && !found {
-				t.Errorf("loaded %t, want %q, got %d: %v", loaded != nil, one.want, len(diagnostics), diagnostics[:min(3, len(diagnostics))])
+				t.Errorf(
+					"loaded %t, want %q, got %d: %v",
+					loaded != nil,
+					one.want,
+					len(diagnostics),
+					diagnostics[:min(3, len(diagnostics))],
+				)
 			}
 		})
 	}

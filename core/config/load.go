@@ -112,7 +112,12 @@ func (l *loader) parseAll(sources []Source) (*body, bool) {
 	}
 	l.scope.steps.limit = minSteps + stepsPerByte*size
 	if size > MaxSourceBytes {
-		l.fail(header, "", "The fleet files are too large", fmt.Sprintf("They have more than %d MiB together. Is one of them not a fleet file?", MaxSourceBytes>>20))
+		l.fail(
+			header,
+			"",
+			"The fleet files are too large",
+			fmt.Sprintf("They have more than %d MiB together. Is one of them not a fleet file?", MaxSourceBytes>>20),
+		)
 		return nil, false
 	}
 	for i, source := range sources {
@@ -188,10 +193,22 @@ func (l *loader) readDefinition(root *body, outside Variables) {
 
 // sortDefinition makes equal files equal bytes.
 func (l *loader) sortDefinition() {
-	slices.SortFunc(l.definition.Providers, func(a, b fleet.Provider) int { return strings.Compare(string(a.Address), string(b.Address)) })
-	slices.SortFunc(l.definition.Schedulers, func(a, b fleet.Scheduler) int { return strings.Compare(string(a.Address), string(b.Address)) })
-	slices.SortFunc(l.definition.Reservations, func(a, b fleet.CapacityReservation) int { return strings.Compare(a.Name, b.Name) })
-	slices.SortFunc(l.definition.Fleets, func(a, b fleet.RunnerFleet) int { return strings.Compare(string(a.Address), string(b.Address)) })
+	slices.SortFunc(
+		l.definition.Providers,
+		func(a, b fleet.Provider) int { return strings.Compare(string(a.Address), string(b.Address)) },
+	)
+	slices.SortFunc(
+		l.definition.Schedulers,
+		func(a, b fleet.Scheduler) int { return strings.Compare(string(a.Address), string(b.Address)) },
+	)
+	slices.SortFunc(
+		l.definition.Reservations,
+		func(a, b fleet.CapacityReservation) int { return strings.Compare(a.Name, b.Name) },
+	)
+	slices.SortFunc(
+		l.definition.Fleets,
+		func(a, b fleet.RunnerFleet) int { return strings.Compare(string(a.Address), string(b.Address)) },
+	)
 }
 
 // named are the blocks of a type at the top, whose names become known.

@@ -35,7 +35,10 @@ func FuzzLoad(f *testing.F) {
 	base := source(f, "testdata/base.hcl")
 	f.Fuzz(func(t *testing.T, text []byte, assignment string) {
 		sources := []config.Source{base, {Name: "fuzz.hcl", Bytes: text}}
-		variables := config.Variables{Assignments: []string{assignment}, Environment: []string{"FLEET_VAR_size=" + assignment}}
+		variables := config.Variables{
+			Assignments: []string{assignment},
+			Environment: []string{"FLEET_VAR_size=" + assignment},
+		}
 		loaded, diagnostics := config.Load(sources, variables, schemas{})
 		if (loaded == nil) != diagnostics.HasErrors() {
 			t.Fatalf("loaded %v with %v", loaded, diagnostics)

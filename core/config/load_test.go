@@ -79,7 +79,12 @@ func TestFileWithEverythingBecomesDefinition(t *testing.T) {
 
 func TestOrderOfFilesAndBlocksDoesNotMatter(t *testing.T) {
 	base := source(t, "testdata/base.hcl")
-	a := config.Source{Name: "a.hcl", Bytes: []byte("removed {\n  from = fleet.y\n}\n\nremoved {\n  from = fleet.x\n}\n\nprovider \"cloud\" \"a\" {\n  region = \"eu-2\"\n}\n")}
+	a := config.Source{
+		Name: "a.hcl",
+		Bytes: []byte(
+			"removed {\n  from = fleet.y\n}\n\nremoved {\n  from = fleet.x\n}\n\nprovider \"cloud\" \"a\" {\n  region = \"eu-2\"\n}\n",
+		),
+	}
 	first, diagnostics := config.Load([]config.Source{a, base}, config.Variables{}, schemas{})
 	if diagnostics.HasErrors() {
 		t.Fatal(rendered(t, diagnostics))
@@ -154,7 +159,10 @@ func TestDefaults(t *testing.T) {
 	if got, want := string(steady.Immutable), `{"cpus":2,"types":["m1"]}`; got != want {
 		t.Errorf("immutable: %s, want %s", got, want)
 	}
-	if got, want := steady.Class.Resources, (fleet.ResourceCapacity{CPUMilli: 4000, MemoryBytes: 16 << 30, Slots: 1}); !cmp.Equal(got, want) {
+	if got, want := steady.Class.Resources, (fleet.ResourceCapacity{CPUMilli: 4000, MemoryBytes: 16 << 30, Slots: 1}); !cmp.Equal(
+		got,
+		want,
+	) {
 		t.Errorf("resources: %+v", steady.Class.Resources)
 	}
 }
@@ -218,7 +226,9 @@ fleet "x" {
   }
 }
 `, config.Variables{}).Definition
-	if got, want := string(fleetNamed(t, definition, "x").Instance), `{"cpus":2,"spot":false,"types":["m1"]}`; got != want {
+	if got, want := string(
+		fleetNamed(t, definition, "x").Instance,
+	), `{"cpus":2,"spot":false,"types":["m1"]}`; got != want {
 		t.Errorf("instance: %s, want %s", got, want)
 	}
 	_, diagnostics := load(t, "provider \"cloud\" \"x\" {\n  region = null\n}\n", config.Variables{})
@@ -228,7 +238,11 @@ fleet "x" {
 }
 
 func TestLiteralSecretIsNotShown(t *testing.T) {
-	_, diagnostics := load(t, "provider \"cloud\" \"x\" {\n  region = \"a\"\n  token  = \"hunter2\"\n}\n", config.Variables{})
+	_, diagnostics := load(
+		t,
+		"provider \"cloud\" \"x\" {\n  region = \"a\"\n  token  = \"hunter2\"\n}\n",
+		config.Variables{},
+	)
 	if got := rendered(t, diagnostics); !diagnostics.HasErrors() || strings.Contains(got, "hunter2") {
 		t.Errorf("the literal secret must be refused and not be shown:\n%s", got)
 	}
@@ -341,7 +355,11 @@ func TestLargeFilesUseBoundedMemory(t *testing.T) {
 func TestSelfDoublingValueIsStopped(t *testing.T) {
 	text := "locals {\n  a0 = \"0123456789\"\n"
 	for i := range 40 {
-		text += "  a" + string(rune('0'+(i+1)/10)) + string(rune('0'+(i+1)%10)) + " = \"${local.PREVIOUS}${local.PREVIOUS}${local.PREVIOUS}${local.PREVIOUS}\"\n"
+		text += "  a" + string(
+			rune('0'+(i+1)/10),
+		) + string(
+			rune('0'+(i+1)%10),
+		) + " = \"${local.PREVIOUS}${local.PREVIOUS}${local.PREVIOUS}${local.PREVIOUS}\"\n"
 		previous := "a0"
 		if i > 0 {
 			previous = "a" + string(rune('0'+i/10)) + string(rune('0'+i%10))

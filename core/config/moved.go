@@ -62,7 +62,12 @@ func (l *Loaded) RemovesNothing(known []fleet.FleetAddress) Diagnostics {
 		if near := nearest(string(address), names); near != "" {
 			detail += fmt.Sprintf(" Did you mean %s?", near)
 		}
-		report.warn(l.removed[address].at, l.removed[address].where, fmt.Sprintf("No fleet %s to remove", fleetText(address)), detail)
+		report.warn(
+			l.removed[address].at,
+			l.removed[address].where,
+			fmt.Sprintf("No fleet %s to remove", fleetText(address)),
+			detail,
+		)
 	}
 	return report.sorted()
 }
@@ -126,15 +131,32 @@ func (l *loader) readMoved(blocks []*body) {
 		fromAt, toAt := block.syntax.Attributes["from"], block.syntax.Attributes["to"]
 		switch before := moves[from]; {
 		case from == to:
-			l.fail(toAt.Expr.Range(), block.where, "A fleet can't be moved to itself", "from is the old address, to the new one.")
+			l.fail(
+				toAt.Expr.Range(),
+				block.where,
+				"A fleet can't be moved to itself",
+				"from is the old address, to the new one.",
+			)
 		case before != nil:
 			l.fail(fromAt.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is moved twice", fleetText(from)),
 				fmt.Sprintf("The first moved block is at %s. Delete one of them.", place(before.header)))
 		case l.fleetBlocks[from] != nil:
-			l.fail(fromAt.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is declared and moved away", fleetText(from)),
-				fmt.Sprintf("A moved fleet is declared only under its new address. Rename the block fleet %q, or delete this moved block.", from.Block()))
+			l.fail(
+				fromAt.Expr.Range(),
+				block.where,
+				fmt.Sprintf("The fleet %s is declared and moved away", fleetText(from)),
+				fmt.Sprintf(
+					"A moved fleet is declared only under its new address. Rename the block fleet %q, or delete this moved block.",
+					from.Block(),
+				),
+			)
 		case slices.Contains(l.definition.Removed, from):
-			l.fail(fromAt.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is moved and removed", fleetText(from)), "Delete the moved block, or the removed block.")
+			l.fail(
+				fromAt.Expr.Range(),
+				block.where,
+				fmt.Sprintf("The fleet %s is moved and removed", fleetText(from)),
+				"Delete the moved block, or the removed block.",
+			)
 		default:
 			one := &moveBlock{body: block, from: from, to: to, at: toAt}
 			moves[from] = one
@@ -154,8 +176,15 @@ func (l *loader) followMoves(order []*moveBlock, moves map[fleet.FleetAddress]*m
 	into := map[fleet.FleetAddress]*moveBlock{}
 	for _, one := range order {
 		if before := into[one.to]; before != nil {
-			l.fail(one.at.Expr.Range(), one.where, fmt.Sprintf("Two fleets are moved to %s", one.to),
-				fmt.Sprintf("The first moved block is at %s. A fleet takes over the instances of one other; remove the other one with a removed block.", place(before.header)))
+			l.fail(
+				one.at.Expr.Range(),
+				one.where,
+				fmt.Sprintf("Two fleets are moved to %s", one.to),
+				fmt.Sprintf(
+					"The first moved block is at %s. A fleet takes over the instances of one other; remove the other one with a removed block.",
+					place(before.header),
+				),
+			)
 			continue
 		}
 		into[one.to] = one
@@ -202,7 +231,12 @@ func (l *loader) reportMoveCycle(start *moveBlock, moves map[fleet.FleetAddress]
 		chain[i] = string(address)
 	}
 	block := moves[ordered[0]]
-	l.fail(block.header, block.where, "These fleets are moved in a cycle", strings.Join(chain, " → ")+". Delete the moved blocks that have been applied.")
+	l.fail(
+		block.header,
+		block.where,
+		"These fleets are moved in a cycle",
+		strings.Join(chain, " → ")+". Delete the moved blocks that have been applied.",
+	)
 }
 
 // moveTargets is a hint at the addresses that there are.

@@ -45,8 +45,15 @@ func (c *collector) parsePiece(name string, text []byte, start hcl.Pos) ([]byte,
 		piece := pieceOf(text[start.Byte:], size)
 		if countWords(piece) > maxPieceWords {
 			if len(report.list) == 0 {
-				report.fail(hcl.Range{Filename: name, Start: start, End: start}, "", "A part of the fleet files is too large",
-					fmt.Sprintf("One block may hold %d words and symbols. Split it, or close it if its closing brace is missing.", maxPieceWords))
+				report.fail(
+					hcl.Range{Filename: name, Start: start, End: start},
+					"",
+					"A part of the fleet files is too large",
+					fmt.Sprintf(
+						"One block may hold %d words and symbols. Split it, or close it if its closing brace is missing.",
+						maxPieceWords,
+					),
+				)
 			}
 			c.takeOver(report)
 			return nil, nil, false
@@ -123,8 +130,16 @@ func (c *collector) join(whole, piece *hclsyntax.Body) bool {
 	for _, attribute := range inTextOrder(piece.Attributes) {
 		if first, twice := whole.Attributes[attribute.Name]; twice {
 			fine = false
-			c.fail(attribute.NameRange, "", "Attribute redefined",
-				fmt.Sprintf("The argument %q was already set at %s. Each argument may be set only once.", attribute.Name, first.NameRange))
+			c.fail(
+				attribute.NameRange,
+				"",
+				"Attribute redefined",
+				fmt.Sprintf(
+					"The argument %q was already set at %s. Each argument may be set only once.",
+					attribute.Name,
+					first.NameRange,
+				),
+			)
 			continue
 		}
 		whole.Attributes[attribute.Name] = attribute

@@ -21,19 +21,20 @@ func withOffers(block *body, f fleet.RunnerFleet) []string {
 	return effective
 }
 
-// checkPlacement looks at where instances may be [114, 115].
+// checkPlacement looks at where instances may be (spec §114, §115).
 func checkPlacement(b *body, p *placementBlock) {
 	if p.Required && p.Spread == fleet.SpreadNone {
 		b.warn(b.at("required"), b.where, "required has no effect without spread",
 			"It makes the spread a rule. Write spread = \"zone\", \"region\" or \"provider\" as well, or leave it out.")
 	}
-	if p.Required && (p.Spread == fleet.SpreadZone && len(p.Zones) == 1 || p.Spread == fleet.SpreadRegion && len(p.Regions) == 1) {
+	if p.Required &&
+		(p.Spread == fleet.SpreadZone && len(p.Zones) == 1 || p.Spread == fleet.SpreadRegion && len(p.Regions) == 1) {
 		b.fail(b.at("required"), b.where, fmt.Sprintf("Nothing to spread over: only one %s is allowed", p.Spread),
 			"List more than one, or leave required out.")
 	}
 }
 
-// checkRollout looks at how instances are replaced [66].
+// checkRollout looks at how instances are replaced (spec §66).
 func checkRollout(b *body, r *rolloutBlock) {
 	if r.Surge == 0 && r.Unavailable == 0 {
 		b.fail(b.at("surge"), b.where, "A rollout with surge = 0 and unavailable = 0 can't begin",
@@ -41,7 +42,7 @@ func checkRollout(b *body, r *rolloutBlock) {
 	}
 }
 
-// checkCost looks at what an instance costs and what may be spent [105, 233].
+// checkCost looks at what an instance costs and what may be spent (spec §105, §233).
 func checkCost(b *body, c *costBlock, of fleet.RunnerFleet) {
 	currency := ""
 	for _, one := range []struct {
@@ -85,7 +86,7 @@ func checkGuardrails(b *body, c *costBlock, of fleet.RunnerFleet) {
 }
 
 // checkModel looks whether a forecast names a model and a version of it that
-// exist [250, 251].
+// exist (spec §250, §251).
 func checkModel(b *body, f *forecastBlock) {
 	var names, versions []string
 	for _, m := range forecast.Models() {
@@ -97,7 +98,12 @@ func checkModel(b *body, f *forecastBlock) {
 	switch {
 	case !b.given("model"):
 	case len(versions) == 0:
-		b.fail(b.at("model"), b.where, fmt.Sprintf("Unknown forecast model %q", clip(f.Model)), didYouMean(f.Model, "models", names))
+		b.fail(
+			b.at("model"),
+			b.where,
+			fmt.Sprintf("Unknown forecast model %q", clip(f.Model)),
+			didYouMean(f.Model, "models", names),
+		)
 	case b.given("version") && !slices.Contains(forecast.Models(), fleet.Forecast(*f)):
 		b.fail(b.at("version"), b.where, fmt.Sprintf("Unknown version %d of the model %q", f.Version, f.Model),
 			fmt.Sprintf("Valid: %s.", strings.Join(versions, ", ")))

@@ -52,7 +52,11 @@ func (uninstalled) Schemas(string) (fleet.PluginSchemas, error) { return schemas
 
 // The provider was said to quote no prices, although nobody knew that yet.
 func TestCostLimitIsFineBeforePluginInstall(t *testing.T) {
-	_, found := config.Load([]config.Source{source(t, "testdata/base.hcl"), {Name: "main.hcl", Bytes: []byte(limitedWithoutAPrice)}}, config.Variables{}, uninstalled{})
+	_, found := config.Load(
+		[]config.Source{source(t, "testdata/base.hcl"), {Name: "main.hcl", Bytes: []byte(limitedWithoutAPrice)}},
+		config.Variables{},
+		uninstalled{},
+	)
 	if got := rendered(t, found); !strings.Contains(got, "isn't installed") || strings.Contains(got, "without a price") {
 		t.Errorf("it says\n%s", got)
 	}
@@ -87,7 +91,11 @@ fleet "z" {
 		"no offers": {schemas{}, false, "fleet.lifetime_class fleet.placement.zones fleet.placement.spread"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			loaded, found := config.Load([]config.Source{source(t, "testdata/base.hcl"), {Name: "main.hcl", Bytes: []byte(text)}}, config.Variables{}, test.schemas)
+			loaded, found := config.Load(
+				[]config.Source{source(t, "testdata/base.hcl"), {Name: "main.hcl", Bytes: []byte(text)}},
+				config.Variables{},
+				test.schemas,
+			)
 			if found.HasErrors() {
 				t.Fatal(rendered(t, found))
 			}

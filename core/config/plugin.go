@@ -42,7 +42,10 @@ func (l *loader) readProvider(block *body) {
 	block.scope = l.scope.withSecrets()
 	config, _ := block.pluginBody(plugin.provider)
 	block.close()
-	l.definition.Providers = append(l.definition.Providers, fleet.Provider{Address: address, Advertise: own.Advertise, Config: canonical(config)})
+	l.definition.Providers = append(
+		l.definition.Providers,
+		fleet.Provider{Address: address, Advertise: own.Advertise, Config: canonical(config)},
+	)
 	l.providerBodies[address] = blockSource{where: block.where, header: block.header, syntax: block.syntax}
 }
 
@@ -113,8 +116,13 @@ func (l *loader) setIdentity(block *body, written *admissionBlock, result *fleet
 	case wanted == fleet.IdentityNone && verifies:
 		result.Admission.Identity = fleet.IdentityNone
 	case wanted == fleet.IdentityRequired && missing != "":
-		fail(fmt.Sprintf("The provider %q doesn't verify identities", result.Provider),
-			fmt.Sprintf("No instance could enroll. Write %s into its block, as the page of its plugin says, or leave identity out.", missing))
+		fail(
+			fmt.Sprintf("The provider %q doesn't verify identities", result.Provider),
+			fmt.Sprintf(
+				"No instance could enroll. Write %s into its block, as the page of its plugin says, or leave identity out.",
+				missing,
+			),
+		)
 	case wanted == fleet.IdentityRequired && known && !verifies:
 		fail(fmt.Sprintf("The plugin %q doesn't verify identities", result.Provider.Plugin()),
 			"No instance could enroll. Leave identity out, or use a provider whose plugin verifies which instance is calling.")
@@ -137,9 +145,13 @@ func (l *loader) setBatch(block *body, size int, result *fleet.RunnerFleet) {
 		block.fail(block.at("batch"), block.where, fmt.Sprintf("Invalid value %d for batch", size),
 			fmt.Sprintf("The plugin %q makes at most %d instances by one call.", name, plugin.MaxBatch))
 	case !result.Admission.RequiresIdentity():
-		block.fail(block.at("batch"), block.where, "batch needs identity = \"required\"",
+		block.fail(
+			block.at("batch"),
+			block.where,
+			"batch needs identity = \"required\"",
 			"The instances of a batch share one enrollment token and are told apart by what the provider's signature says of each. "+
-				"Write identity = \"required\" in admission, which is the default where the provider verifies identities. "+one)
+				"Write identity = \"required\" in admission, which is the default where the provider verifies identities. "+one,
+		)
 	default:
 		result.Batch = size
 	}
@@ -157,8 +169,18 @@ const installHint = "Run where the fleet files are:\n  forgeyard-fleet plugin in
 func (l *loader) pluginOf(block *body, name string) *plugin {
 	at := block.header
 	if !slices.Contains(l.pluginNames(), name) {
-		l.fail(at, block.where, fmt.Sprintf("The plugin %q is not required", name),
-			strings.TrimSpace(fmt.Sprintf("%s Add to the forgeyard block: required_plugins { %s = { source = \"…\", version = \"…\" } }", didYouMean(name, "plugins", l.pluginNames()), name)))
+		l.fail(
+			at,
+			block.where,
+			fmt.Sprintf("The plugin %q is not required", name),
+			strings.TrimSpace(
+				fmt.Sprintf(
+					"%s Add to the forgeyard block: required_plugins { %s = { source = \"…\", version = \"…\" } }",
+					didYouMean(name, "plugins", l.pluginNames()),
+					name,
+				),
+			),
+		)
 		return nil
 	}
 	if found, asked := l.plugins[name]; asked {

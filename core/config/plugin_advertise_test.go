@@ -10,9 +10,14 @@ import (
 )
 
 func TestProviderAdvertiseWorksWithEveryPlugin(t *testing.T) {
-	definition := mustLoad(t, "provider \"bare\" \"x\" {\n  advertise = \"https://10.0.2.2:7443\"\n}\n", config.Variables{}).Definition
+	definition := mustLoad(
+		t,
+		"provider \"bare\" \"x\" {\n  advertise = \"https://10.0.2.2:7443\"\n}\n",
+		config.Variables{},
+	).Definition
 	n := slices.IndexFunc(definition.Providers, func(p fleet.Provider) bool { return p.Address == "bare.x" })
-	if n < 0 || definition.Providers[n].Advertise != "https://10.0.2.2:7443" || string(definition.Providers[n].Config) != "{}" {
+	if n < 0 || definition.Providers[n].Advertise != "https://10.0.2.2:7443" ||
+		string(definition.Providers[n].Config) != "{}" {
 		t.Errorf("the providers are %+v", definition.Providers)
 	}
 	for _, wrong := range []string{`"http://10.0.2.2:7443"`, `"10.0.2.2"`, `""`, `7`} {

@@ -68,7 +68,10 @@ fleet "x" {
 		"an attribute that isn't written":   {[]fleet.PathStep{name("cpus")}, "main.hcl:9:3", "instance"},
 	} {
 		t.Run(title, func(t *testing.T) {
-			got := loaded.InstanceDiagnostics("fleet.x", []fleet.PluginDiagnostic{{Summary: "no", Detail: "because", Path: one.path}})
+			got := loaded.InstanceDiagnostics(
+				"fleet.x",
+				[]fleet.PluginDiagnostic{{Summary: "no", Detail: "because", Path: one.path}},
+			)
 			if len(got) != 1 || got[0].Range.String() != one.place || got[0].Snippet.Marked != one.mark {
 				t.Errorf("got %s marking %q, want %s marking %q", got[0].Range, got[0].Snippet.Marked, one.place, one.mark)
 			}
@@ -77,7 +80,10 @@ fleet "x" {
 			}
 		})
 	}
-	provider := loaded.ProviderDiagnostics("cloud.main", []fleet.PluginDiagnostic{{Warning: true, Summary: "slow", Path: []fleet.PathStep{name("region")}}})
+	provider := loaded.ProviderDiagnostics(
+		"cloud.main",
+		[]fleet.PluginDiagnostic{{Warning: true, Summary: "slow", Path: []fleet.PathStep{name("region")}}},
+	)
 	if provider.HasErrors() || provider[0].Range.String() != "base.hcl:12:3" {
 		t.Errorf("got %+v", provider)
 	}
@@ -89,7 +95,10 @@ fleet "x" {
 
 func TestRenderStripsControlCharacters(t *testing.T) {
 	loaded := mustLoad(t, "", config.Variables{})
-	got := rendered(t, loaded.ProviderDiagnostics("cloud.main", []fleet.PluginDiagnostic{{Summary: "\x1b[2Jgone", Detail: "a\rb\nc\u202e"}}))
+	got := rendered(
+		t,
+		loaded.ProviderDiagnostics("cloud.main", []fleet.PluginDiagnostic{{Summary: "\x1b[2Jgone", Detail: "a\rb\nc\u202e"}}),
+	)
 	if strings.ContainsAny(got, "\x1b\r\u202e") {
 		t.Errorf("control characters reached the output: %q", got)
 	}

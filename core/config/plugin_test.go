@@ -37,7 +37,11 @@ func TestBatchNeedsPluginAndVerifiedIdentity(t *testing.T) {
 	load := func(s config.SchemaSource, attributes string) (int, string) {
 		t.Helper()
 		text := "fleet \"z\" {\n capacity_class = capacity_class.standard\n provider = provider.bare.rack\n scaling {\n min = 1\n max = 1\n }\n" + attributes + "\n}\n"
-		loaded, found := config.Load([]config.Source{source(t, "testdata/base.hcl"), {Name: "main.hcl", Bytes: []byte(text)}}, config.Variables{}, s)
+		loaded, found := config.Load(
+			[]config.Source{source(t, "testdata/base.hcl"), {Name: "main.hcl", Bytes: []byte(text)}},
+			config.Variables{},
+			s,
+		)
 		if found.HasErrors() {
 			return 0, rendered(t, found)
 		}
@@ -62,7 +66,8 @@ func TestBatchNeedsPluginAndVerifiedIdentity(t *testing.T) {
 		"a provider block that can't verify any": {batching{verifying: verifying{needs: "region"}}, "batch = 2", 0, `batch needs identity = "required"`},
 	} {
 		got, complaint := load(c.schemas, c.attributes)
-		if got != c.want || (c.complaint == "") != (complaint == "") || !strings.Contains(complaint, c.complaint) || complaint != "" && !strings.Contains(complaint, "main.hcl:") {
+		if got != c.want || (c.complaint == "") != (complaint == "") || !strings.Contains(complaint, c.complaint) ||
+			complaint != "" && !strings.Contains(complaint, "main.hcl:") {
 			t.Errorf("%s: %d\n%s", name, got, complaint)
 		}
 	}
@@ -84,7 +89,11 @@ fleet "z" {
 ` + admission + `
 }
 `
-		loaded, found := config.Load([]config.Source{source(t, "testdata/base.hcl"), {Name: "main.hcl", Bytes: []byte(text)}}, config.Variables{}, s)
+		loaded, found := config.Load(
+			[]config.Source{source(t, "testdata/base.hcl"), {Name: "main.hcl", Bytes: []byte(text)}},
+			config.Variables{},
+			s,
+		)
 		if found.HasErrors() {
 			return fleet.AdmissionPolicy{}, rendered(t, found)
 		}
@@ -111,7 +120,8 @@ fleet "z" {
 		"a word that isn't known":                   {verifying{}, bare, "admission {\n identity = \"requird\"\n}", false, `Did you mean "required"?`},
 	} {
 		got, complaint := load(c.schemas, c.provider, c.admission)
-		if got.RequiresIdentity() != c.want || c.complaint == "" && complaint != "" || !strings.Contains(complaint, c.complaint) {
+		if got.RequiresIdentity() != c.want || c.complaint == "" && complaint != "" ||
+			!strings.Contains(complaint, c.complaint) {
 			t.Errorf("%s: %+v\n%s", name, got, complaint)
 		}
 	}

@@ -59,7 +59,14 @@ func LoadPluginTest(source Source, plugin fleet.PluginSchemas) (PluginTest, Diag
 	test.Provider = canonical(config)
 	instance := root.single("instance")
 	if instance == nil { // so that required attributes are missed
-		instance = &body{collector: l.collector, scope: l.scope, where: "instance", path: "instance", header: root.header, syntax: &hclsyntax.Body{}}
+		instance = &body{
+			collector: l.collector,
+			scope:     l.scope,
+			where:     "instance",
+			path:      "instance",
+			header:    root.header,
+			syntax:    &hclsyntax.Body{},
+		}
 	}
 	config, _ = instance.pluginBody(schemas.instance)
 	instance.close()

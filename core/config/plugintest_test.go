@@ -34,8 +34,15 @@ test {
 		t.Fatal(found)
 	}
 	want := config.PluginTest{
-		Provider: []byte(`{"token":{"` + fleet.SecretMarker + `":"env:ACME_TOKEN"}}`), Instance: []byte(`{"size":"s"}`),
-		Env: []string{"A", "B"}, Patience: 10 * time.Minute, OutageBegin: []string{"down"}, OutageEnd: []string{"up", "again"},
+		Provider: []byte(`{"token":{"` + fleet.SecretMarker + `":"env:ACME_TOKEN"}}`),
+		Instance: []byte(`{"size":"s"}`),
+		Env: []string{
+			"A",
+			"B",
+		},
+		Patience:    10 * time.Minute,
+		OutageBegin: []string{"down"},
+		OutageEnd:   []string{"up", "again"},
 	}
 	if !reflect.DeepEqual(test, want) {
 		t.Errorf("got %+v", test)

@@ -25,15 +25,25 @@ func (l *loader) readPolicy(block *body) {
 			plugin, known = name, l.scope.names["provider"]
 		}
 		if !slices.Contains(known, plugin) {
-			block.warn(block.at("providers"), block.where, fmt.Sprintf("Unknown provider %q", clip(name)),
-				strings.TrimSpace("Providers are named by plugin, or by PLUGIN.NAME of a block. "+didYouMean(plugin, "providers", known)))
+			block.warn(
+				block.at("providers"),
+				block.where,
+				fmt.Sprintf("Unknown provider %q", clip(name)),
+				strings.TrimSpace(
+					"Providers are named by plugin, or by PLUGIN.NAME of a block. "+didYouMean(plugin, "providers", known),
+				),
+			)
 		}
 	}
 	for i, entitlement := range written.Entitlements {
 		if len(entitlement.Tenants)+len(entitlement.Projects) == 0 {
 			b := block.inner["entitlement"][i]
-			b.fail(b.header, b.where, "The entitlement names no tenant and no project",
-				"A class that an entitlement names is only for the tenants and projects that it lists. Write tenants = [\"NAME\"] or projects = [\"NAME\"].")
+			b.fail(
+				b.header,
+				b.where,
+				"The entitlement names no tenant and no project",
+				"A class that an entitlement names is only for the tenants and projects that it lists. Write tenants = [\"NAME\"] or projects = [\"NAME\"].",
+			)
 		}
 	}
 	l.definition.Policy = written.policy()
@@ -41,7 +51,12 @@ func (l *loader) readPolicy(block *body) {
 
 // policy is what the block means.
 func (p *policyBlock) policy() fleet.InstallationPolicy {
-	result := fleet.InstallationPolicy{Providers: p.Providers, Regions: p.Regions, NoGPU: !p.GPU, HostileIsolation: p.HostileIsolation}
+	result := fleet.InstallationPolicy{
+		Providers:        p.Providers,
+		Regions:          p.Regions,
+		NoGPU:            !p.GPU,
+		HostileIsolation: p.HostileIsolation,
+	}
 	for _, one := range p.Lifetimes {
 		result.Lifetimes = append(result.Lifetimes, fleet.LifetimeClass(one))
 	}
@@ -64,7 +79,7 @@ func policyBlockOf(p fleet.InstallationPolicy) *policyBlock {
 	return block
 }
 
-// checkPolicy holds the fleets and queues against the installation's policy [175],
+// checkPolicy holds the fleets and queues against the installation's policy (spec §175),
 // as far as the file itself shows what they are. Where the provider lists offers, a
 // fleet that names no region is kept to those of the policy: the planner leaves out
 // all other offers.
@@ -80,8 +95,15 @@ func (l *loader) checkPolicy(policy fleet.InstallationPolicy) {
 		}
 		entitled := policy.EntitlementsTo(f.Class.Name)
 		if len(entitled) > 0 && !slices.ContainsFunc(entitled, func(e fleet.Entitlement) bool { return e.Serves(f.Scope) }) {
-			l.fail(block.within("scope"), block.where, fmt.Sprintf("The fleet's scope isn't entitled to the class %q", f.Class.Name),
-				fmt.Sprintf("The entitlements %s name others, so its instances would never get a job. Add the tenant or project of its scope to one of them, or choose another class.", namesOf(entitled)))
+			l.fail(
+				block.within("scope"),
+				block.where,
+				fmt.Sprintf("The fleet's scope isn't entitled to the class %q", f.Class.Name),
+				fmt.Sprintf(
+					"The entitlements %s name others, so its instances would never get a job. Add the tenant or project of its scope to one of them, or choose another class.",
+					namesOf(entitled),
+				),
+			)
 		}
 	}
 	for _, s := range l.definition.Schedulers {
@@ -98,14 +120,30 @@ func (l *loader) checkPolicy(policy fleet.InstallationPolicy) {
 func (l *loader) checkQueue(policy fleet.InstallationPolicy, address fleet.SchedulerAddress, q fleet.SchedulerQueue) {
 	body := l.schedulerBodies[address]
 	if q.Hostile && !policy.RunsHostile(q.Class) {
-		l.fail(body.queueAt(q.Name), body.where, fmt.Sprintf("Hostile jobs can't run on the class %q", q.Class.Name),
-			fmt.Sprintf("They need isolation = %q, and the class has %s. Map the queue %q to a class that has it, or change hostile_isolation of the policy block.",
-				policy.IsolationForHostile(), orNone(q.Class.Isolation), q.Name))
+		l.fail(
+			body.queueAt(q.Name),
+			body.where,
+			fmt.Sprintf("Hostile jobs can't run on the class %q", q.Class.Name),
+			fmt.Sprintf(
+				"They need isolation = %q, and the class has %s. Map the queue %q to a class that has it, or change hostile_isolation of the policy block.",
+				policy.IsolationForHostile(),
+				orNone(q.Class.Isolation),
+				q.Name,
+			),
+		)
 	}
 	entitled := policy.EntitlementsTo(q.Class.Name)
-	if len(entitled) > 0 && !slices.ContainsFunc(entitled, func(e fleet.Entitlement) bool { return e.Names(q.Tenant, q.Project) }) {
-		l.fail(body.queueAt(q.Name), body.where, fmt.Sprintf("The jobs of the queue %q aren't entitled to the class %q", q.Name, q.Class.Name),
-			fmt.Sprintf("The entitlements %s don't name its tenant or project. Set the queue's tenant or project, or map it to another class.", namesOf(entitled)))
+	if len(entitled) > 0 &&
+		!slices.ContainsFunc(entitled, func(e fleet.Entitlement) bool { return e.Names(q.Tenant, q.Project) }) {
+		l.fail(
+			body.queueAt(q.Name),
+			body.where,
+			fmt.Sprintf("The jobs of the queue %q aren't entitled to the class %q", q.Name, q.Class.Name),
+			fmt.Sprintf(
+				"The entitlements %s don't name its tenant or project. Set the queue's tenant or project, or map it to another class.",
+				namesOf(entitled),
+			),
+		)
 	}
 }
 

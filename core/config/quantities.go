@@ -35,7 +35,12 @@ func (b *body) shapeQuantity(want *valueType, value cty.Value, expr hclsyntax.Ex
 		result, err = parseMoment(text)
 	}
 	if err != nil {
-		b.fail(expr.Range(), b.where, fmt.Sprintf("Invalid %s %q for %s", quantityNouns[want.kind], clip(text), label), upperFirst(err.Error())+".")
+		b.fail(
+			expr.Range(),
+			b.where,
+			fmt.Sprintf("Invalid %s %q for %s", quantityNouns[want.kind], clip(text), label),
+			upperFirst(err.Error())+".",
+		)
 		return nil, false
 	}
 	return result, true
@@ -47,7 +52,12 @@ var quantityNouns = map[fleet.PluginTypeKind]string{kindSize: "size", kindMoney:
 func (b *body) shapeDuration(want *valueType, text string, expr hclsyntax.Expression, label string) (any, bool) {
 	span, err := ParseDuration(text)
 	if err != nil {
-		b.fail(expr.Range(), b.where, fmt.Sprintf("Invalid duration %q for %s", clip(text), label), upperFirst(err.Error())+".")
+		b.fail(
+			expr.Range(),
+			b.where,
+			fmt.Sprintf("Invalid duration %q for %s", clip(text), label),
+			upperFirst(err.Error())+".",
+		)
 		return nil, false
 	}
 	if least := time.Duration(want.least); want.bounded && span < least {
@@ -84,7 +94,11 @@ func (b *body) shapeCPU(want *valueType, value cty.Value, expr hclsyntax.Express
 func parseMoment(text string) (time.Time, error) {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil || at.UTC().Year() < 1 || at.UTC().Year() > 9999 { // no record holds it
-		return time.Time{}, fmt.Errorf("use date, time and zone, such as %q or %q", "2027-01-10T08:00:00Z", "2027-01-10T09:00:00+01:00")
+		return time.Time{}, fmt.Errorf(
+			"use date, time and zone, such as %q or %q",
+			"2027-01-10T08:00:00Z",
+			"2027-01-10T09:00:00+01:00",
+		)
 	}
 	return at.UTC(), nil
 }

@@ -107,7 +107,11 @@ var Reference = sync.OnceValue(func() []ReferenceBlock {
 
 func appendReference(list []ReferenceBlock, around string, block *nestedBlock) []ReferenceBlock {
 	one := ReferenceBlock{
-		Path: around + block.name, Labels: block.labelNames(), Required: block.required, Body: block.body, Doc: markdown(block.doc),
+		Path:     around + block.name,
+		Labels:   block.labelNames(),
+		Required: block.required,
+		Body:     block.body,
+		Doc:      markdown(block.doc),
 		Repeated: block.repeated,
 	}
 	if block.body == EntryBody { // the names are those of its attributes

@@ -26,9 +26,17 @@ func (l *Loaded) MaybeRenamed(stored fleet.Definition) Diagnostics {
 		was := gone[at].Address
 		gone = slices.Delete(gone, at, at+1)
 		block := l.instances[f.Address]
-		report.warn(block.header, block.where, fmt.Sprintf("Was %s renamed to %s?", was, f.Address),
-			fmt.Sprintf("Under its new name it is a new fleet, and %s keeps its instances. To keep them under the new name, add:\n  moved {\n    from = %s\n    to   = %s\n  }",
-				was, was, f.Address))
+		report.warn(
+			block.header,
+			block.where,
+			fmt.Sprintf("Was %s renamed to %s?", was, f.Address),
+			fmt.Sprintf(
+				"Under its new name it is a new fleet, and %s keeps its instances. To keep them under the new name, add:\n  moved {\n    from = %s\n    to   = %s\n  }",
+				was,
+				was,
+				f.Address,
+			),
+		)
 	}
 	return report.sorted()
 }

@@ -55,8 +55,16 @@ func (r Requirements) CheckVersion(running string) Diagnostics {
 	}
 	report := newCollector()
 	report.texts = r.report.texts
-	report.fail(r.versionAt.Expr.Range(), "forgeyard", "This version of forgeyard-fleet doesn't fit the fleet files",
-		fmt.Sprintf("They ask for %q, and this is %s. Install a version that fits, or change required_version.", r.RequiredVersion, clip(running)))
+	report.fail(
+		r.versionAt.Expr.Range(),
+		"forgeyard",
+		"This version of forgeyard-fleet doesn't fit the fleet files",
+		fmt.Sprintf(
+			"They ask for %q, and this is %s. Install a version that fits, or change required_version.",
+			r.RequiredVersion,
+			clip(running),
+		),
+	)
 	return report.sorted()
 }
 

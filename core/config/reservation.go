@@ -7,15 +7,22 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// readReservation reads capacity that is set aside for a time [98].
+// readReservation reads capacity that is set aside for a time (spec §98).
 func (l *loader) readReservation(block *body) {
 	var written reservationBlock
 	block.read(&written)
 	block.close()
 	checkScope(block)
 	result := fleet.CapacityReservation{
-		Name: written.Name, Class: l.classes[written.Class], Quantity: written.Quantity, Start: written.Start, End: written.End,
-		LeadTime: written.LeadTime, Fleet: written.Fleet, Scope: written.Scope.scope(), Dedicated: written.Dedicated,
+		Name:      written.Name,
+		Class:     l.classes[written.Class],
+		Quantity:  written.Quantity,
+		Start:     written.Start,
+		End:       written.End,
+		LeadTime:  written.LeadTime,
+		Fleet:     written.Fleet,
+		Scope:     written.Scope.scope(),
+		Dedicated: written.Dedicated,
 	}
 	if result.Dedicated && result.Scope == (fleet.FleetScope{}) {
 		l.fail(block.at("dedicated"), block.where, "dedicated needs a scope",

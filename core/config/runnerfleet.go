@@ -83,7 +83,15 @@ func (f *fleetBlock) fleet() fleet.RunnerFleet {
 // fleetBlockOf is the block that means a fleet.
 func fleetBlockOf(f fleet.RunnerFleet) *fleetBlock {
 	runner, timeouts, admission := runnerBlock(f.Runner), timeoutsBlock(f.Timeouts), admissionBlock(f.Admission)
-	placement, rollout, cost, forecast := placementBlock(f.Placement), rolloutBlock(f.Rollout), costBlock(f.Cost), forecastBlock(f.Forecast)
+	placement, rollout, cost, forecast := placementBlock(
+		f.Placement,
+	), rolloutBlock(
+		f.Rollout,
+	), costBlock(
+		f.Cost,
+	), forecastBlock(
+		f.Forecast,
+	)
 	return &fleetBlock{
 		Class: f.Class.Name, Provider: string(f.Provider), Image: f.Image.Name, Scheduler: string(f.Scheduler),
 		Lifetime: string(f.Lifetime), Protected: f.Protected, Batch: cmp.Or(f.Batch, 1),
@@ -92,7 +100,7 @@ func fleetBlockOf(f fleet.RunnerFleet) *fleetBlock {
 	}
 }
 
-// scope is whose jobs a fleet runs, or whom a reservation is for [11]; nil: the
+// scope is whose jobs a fleet runs, or whom a reservation is for (spec §11); nil: the
 // whole installation's.
 func (s *scopeBlock) scope() fleet.FleetScope {
 	if s == nil {
@@ -109,7 +117,12 @@ func scopeOf(s fleet.FleetScope) *scopeBlock {
 func checkScope(b *body) {
 	for _, scope := range b.inner["scope"] {
 		if scope.given("tenant") && scope.given("project") {
-			scope.fail(scope.header, scope.where, "tenant and project can't both be set", "A scope is one tenant or one project. Remove one.")
+			scope.fail(
+				scope.header,
+				scope.where,
+				"tenant and project can't both be set",
+				"A scope is one tenant or one project. Remove one.",
+			)
 		}
 	}
 }
@@ -120,7 +133,12 @@ func checkRunner(b *body, r *runnerBlock) {
 		texts []string
 	}{{"command", r.Command}, {"cleanup", r.Cleanup}, {"env", slices.Collect(maps.Values(r.Env))}} {
 		if slices.ContainsFunc(one.texts, func(text string) bool { return strings.ContainsRune(text, 0) }) {
-			b.fail(b.at(one.name), b.where, fmt.Sprintf("%q holds a zero byte", one.name), "Remove it: no program can be given one.")
+			b.fail(
+				b.at(one.name),
+				b.where,
+				fmt.Sprintf("%q holds a zero byte", one.name),
+				"Remove it: no program can be given one.",
+			)
 		}
 	}
 }

@@ -41,25 +41,33 @@ func scalingOf(p fleet.ScalingPolicy) *scalingBlock {
 	return s
 }
 
-// checkScaling looks at what must fit together in the scaling block [13]. That a
+// checkScaling looks at what must fit together in the scaling block (spec §13). That a
 // fleet may go down to nothing is said twice, by min = 0 and by scale_to_zero,
-// since jobs then wait for a boot [17].
+// since jobs then wait for a boot (spec §17).
 func checkScaling(b *body, s *scalingBlock) {
 	hasMin, hasMax := b.given("min"), b.given("max")
 	if hasMin && hasMax && s.Min > s.Max {
 		b.fail(b.at("min"), b.where, fmt.Sprintf("min is larger than max: %d > %d", s.Min, s.Max), "Lower min or raise max.")
 	}
 	if hasMin && s.Min == 0 && !s.ScaleToZero {
-		b.fail(b.at("min"), b.where, "min = 0 needs scale_to_zero",
-			"With no instance left, a job waits until one has booted and enrolled. Write scale_to_zero = true if that is acceptable, or min = 1.")
+		b.fail(
+			b.at("min"),
+			b.where,
+			"min = 0 needs scale_to_zero",
+			"With no instance left, a job waits until one has booted and enrolled. Write scale_to_zero = true if that is acceptable, or min = 1.",
+		)
 	}
 	if hasMin && s.Min > 0 && s.ScaleToZero {
 		b.fail(b.at("scale_to_zero"), b.where, fmt.Sprintf("scale_to_zero contradicts min = %d", s.Min),
 			"Write min = 0, or leave scale_to_zero out.")
 	}
 	if s.MaxWait > 0 && !s.ScaleToZero {
-		b.fail(b.at("max_wait"), b.where, "max_wait has no effect without scale_to_zero",
-			"It is how long a job may wait where a fleet has no instance. Write min = 0 and scale_to_zero = true, or leave it out.")
+		b.fail(
+			b.at("max_wait"),
+			b.where,
+			"max_wait has no effect without scale_to_zero",
+			"It is how long a job may wait where a fleet has no instance. Write min = 0 and scale_to_zero = true, or leave it out.",
+		)
 	}
 	if hasMax {
 		checkWarm(b, s.Warm, s.Max)
@@ -88,7 +96,14 @@ func checkWait(scaling *body, f fleet.RunnerFleet) {
 	if f.Scaling.MaxWait == 0 || wait <= f.Scaling.MaxWait {
 		return
 	}
-	scaling.warn(scaling.at("max_wait"), scaling.where,
-		fmt.Sprintf("An instance may take longer than max_wait: %s > %s", durationText(wait), durationText(f.Scaling.MaxWait)),
-		"Without an instance, a job waits for boot and enrollment, and timeouts allow them more. Shorten timeouts.boot and timeouts.enroll, raise max_wait, or keep an instance with min = 1.")
+	scaling.warn(
+		scaling.at("max_wait"),
+		scaling.where,
+		fmt.Sprintf(
+			"An instance may take longer than max_wait: %s > %s",
+			durationText(wait),
+			durationText(f.Scaling.MaxWait),
+		),
+		"Without an instance, a job waits for boot and enrollment, and timeouts allow them more. Shorten timeouts.boot and timeouts.enroll, raise max_wait, or keep an instance with min = 1.",
+	)
 }

@@ -15,7 +15,12 @@ var schedulerTypes = []string{fleet.SchedulerForgeyard, fleet.SchedulerReviewOS}
 func (l *loader) readScheduler(block *body) {
 	kind := block.labels[0]
 	if !slices.Contains(schedulerTypes, kind) {
-		l.fail(block.header, block.where, fmt.Sprintf("Unknown scheduler type %q", clip(kind)), didYouMean(kind, "types", schedulerTypes))
+		l.fail(
+			block.header,
+			block.where,
+			fmt.Sprintf("Unknown scheduler type %q", clip(kind)),
+			didYouMean(kind, "types", schedulerTypes),
+		)
 	}
 	block.scope = l.scope.withSecrets()
 	var written schedulerBlock
@@ -62,8 +67,15 @@ func checkQueues(b *body, queues []queueBlock) {
 			b.fail(queue.header, b.where, fmt.Sprintf("The queue %q has the id of another", one.Name),
 				fmt.Sprintf("The first one is at %s. Each queue is mapped once.", place(before.header)))
 		} else if before := classes[one.Class]; before != nil {
-			b.fail(queue.header, b.where, fmt.Sprintf("The queue %q has the capacity class of another", one.Name),
-				fmt.Sprintf("The first one is at %s. A runner is in one queue, and its class determines which: give this queue a class of its own.", place(before.header)))
+			b.fail(
+				queue.header,
+				b.where,
+				fmt.Sprintf("The queue %q has the capacity class of another", one.Name),
+				fmt.Sprintf(
+					"The first one is at %s. A runner is in one queue, and its class determines which: give this queue a class of its own.",
+					place(before.header),
+				),
+			)
 		}
 		if one.Class != "" {
 			classes[one.Class] = queue
@@ -81,12 +93,18 @@ func checkSchedulerURL(b *body, text string) {
 		return
 	}
 	parsed, err := url.Parse(text)
-	if err != nil || parsed.Scheme != "https" && parsed.Scheme != "http" || parsed.Hostname() == "" || parsed.RawQuery != "" || parsed.Fragment != "" || parsed.User != nil {
+	if err != nil || parsed.Scheme != "https" && parsed.Scheme != "http" || parsed.Hostname() == "" ||
+		parsed.RawQuery != "" ||
+		parsed.Fragment != "" ||
+		parsed.User != nil {
 		b.failHidden(b.syntax.Attributes["url"].NameRange, " = (hidden)", b.where, "Invalid URL for url",
 			"Use the scheduler's address, such as \"https://ci.example\", without user, query or fragment.")
 		return
 	}
-	if address := net.ParseIP(parsed.Hostname()); parsed.Scheme == "http" && parsed.Hostname() != "localhost" && !address.IsLoopback() {
+	if address := net.ParseIP(
+		parsed.Hostname(),
+	); parsed.Scheme == "http" && parsed.Hostname() != "localhost" &&
+		!address.IsLoopback() {
 		b.fail(b.at("url"), b.where, fmt.Sprintf("Invalid URL %q for url", clip(text)),
 			"Use https: the token goes with every call. Plain http works on this machine only, as http://127.0.0.1.")
 	}
@@ -99,7 +117,11 @@ func (q *queueBlock) queue(class fleet.CapacityClass) fleet.SchedulerQueue {
 		Hostile: q.Hostile, Class: class, Labels: q.Labels, Tags: q.Tags,
 	}
 	if q.Job != nil {
-		result.Job = fleet.ResourceCapacity{CPUMilli: q.Job.CPUMilli, MemoryBytes: q.Job.MemoryBytes, DiskBytes: q.Job.DiskBytes}
+		result.Job = fleet.ResourceCapacity{
+			CPUMilli:    q.Job.CPUMilli,
+			MemoryBytes: q.Job.MemoryBytes,
+			DiskBytes:   q.Job.DiskBytes,
+		}
 	}
 	return result
 }
@@ -130,8 +152,16 @@ func checkJob(job *body, queue fleet.SchedulerQueue) {
 		{"disk", takes.DiskBytes, class.DiskBytes, sizeText(class.DiskBytes)},
 	} {
 		if one.have > 0 && one.takes > one.have {
-			job.fail(job.at(one.name), job.where, fmt.Sprintf("A job takes more %s than an instance has", one.name),
-				fmt.Sprintf("An instance of the class %q has %s, so no job of the queue would ever run. Lower it, or map the queue to a larger class.", queue.Class.Name, one.text))
+			job.fail(
+				job.at(one.name),
+				job.where,
+				fmt.Sprintf("A job takes more %s than an instance has", one.name),
+				fmt.Sprintf(
+					"An instance of the class %q has %s, so no job of the queue would ever run. Lower it, or map the queue to a larger class.",
+					queue.Class.Name,
+					one.text,
+				),
+			)
 		}
 	}
 }

@@ -46,8 +46,16 @@ func (s *scope) checkSecret(report *collector, call *hclsyntax.FunctionCallExpr,
 		wrong = !ok || value.IsNull() || value.Type() != cty.String || fleet.SecretReference(value.AsString()).Valid() != nil
 	}
 	if wrong {
-		report.failHidden(call.NameRange, "(hidden)", where, "Invalid reference to a secret",
-			fmt.Sprintf("Write %s. It is the name of a variable in the manager's environment, or the absolute path of a file that only the manager's user can read; it is plain text without variables.", secretForms))
+		report.failHidden(
+			call.NameRange,
+			"(hidden)",
+			where,
+			"Invalid reference to a secret",
+			fmt.Sprintf(
+				"Write %s. It is the name of a variable in the manager's environment, or the absolute path of a file that only the manager's user can read; it is plain text without variables.",
+				secretForms,
+			),
+		)
 		return false
 	}
 	return true
@@ -82,7 +90,11 @@ func callsSecret(expr hclsyntax.Expression) bool {
 }
 
 func (b *body) mustRefer(name string, attribute *hclsyntax.Attribute) {
-	detail := fmt.Sprintf("A secret is never written into a fleet file, nor given by a variable: it would be stored. Write: %s = %s.", name, secretForms)
+	detail := fmt.Sprintf(
+		"A secret is never written into a fleet file, nor given by a variable: it would be stored. Write: %s = %s.",
+		name,
+		secretForms,
+	)
 	if !b.scope.secrets {
 		detail = "Secrets belong to provider and scheduler blocks, and this is neither. Leave it out here."
 	}

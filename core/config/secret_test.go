@@ -24,21 +24,29 @@ scheduler "reviewos" "main" {
 
 func TestDefinitionHoldsSecretReferences(t *testing.T) {
 	definition := mustLoad(t, withSecrets, config.Variables{}).Definition
-	if got, want := string(definition.Providers[2].Config), `{"region":"eu-1","retry":"1m30s","token":{"$secret":"env:CLOUD_TOKEN"}}`; got != want {
+	if got, want := string(
+		definition.Providers[2].Config,
+	), `{"region":"eu-1","retry":"1m30s","token":{"$secret":"env:CLOUD_TOKEN"}}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	text, err := json.Marshal(definition.Schedulers)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `[{"address":"reviewos.main","url":"https://ci.example","token":{"$secret":"file:/etc/token"},"metrics_token":{"$secret":"env:A"}}]`; string(text) != want {
+	if want := `[{"address":"reviewos.main","url":"https://ci.example","token":{"$secret":"file:/etc/token"},"metrics_token":{"$secret":"env:A"}}]`; string(
+		text,
+	) != want {
 		t.Errorf("got %s, want %s", text, want)
 	}
 }
 
 func TestDiffShowsSecretReferences(t *testing.T) {
 	old := mustLoad(t, withSecrets, config.Variables{}).Definition
-	new := mustLoad(t, strings.NewReplacer("CLOUD_TOKEN", "NEW_TOKEN", "file:/etc/token", "env:TOKEN").Replace(withSecrets), config.Variables{}).Definition
+	new := mustLoad(
+		t,
+		strings.NewReplacer("CLOUD_TOKEN", "NEW_TOKEN", "file:/etc/token", "env:TOKEN").Replace(withSecrets),
+		config.Variables{},
+	).Definition
 	var got []string
 	for _, change := range config.Diff(old, new) {
 		for _, attribute := range change.Attributes {
@@ -58,14 +66,22 @@ func TestSensitiveValueIsNeverShownOrStored(t *testing.T) {
 	const planted = "hunter2-planted"
 	const declared = "variable \"secret\" {\n  sensitive = true\nTYPE}\n"
 	uses := []string{
-		"", "locals {\n  a = \"${var.secret}x\"\n}\n", "locals {\n  a = parseint(var.secret, 10)\n}\n", "locals {\n  a = regex(\"^$\", var.secret)\n}\n",
-		"locals {\n  a = var.secret.b\n}\n", "locals {\n  a = { (var.secret) = 1 }\n}\n", "locals {\n  a = var.secret + 1\n}\n",
+		"",
+		"locals {\n  a = \"${var.secret}x\"\n}\n",
+		"locals {\n  a = parseint(var.secret, 10)\n}\n",
+		"locals {\n  a = regex(\"^$\", var.secret)\n}\n",
+		"locals {\n  a = var.secret.b\n}\n",
+		"locals {\n  a = { (var.secret) = 1 }\n}\n",
+		"locals {\n  a = var.secret + 1\n}\n",
 		"locals {\n  a = { x = var.secret }\n}\n\nprovider \"cloud\" \"o\" {\n  region = local.a.x\n}\n",
-		"provider \"cloud\" \"o\" {\n  region = var.secret\n}\n", "provider \"cloud\" \"o\" {\n  region = \"a\"\n  token  = var.secret\n}\n",
+		"provider \"cloud\" \"o\" {\n  region = var.secret\n}\n",
+		"provider \"cloud\" \"o\" {\n  region = \"a\"\n  token  = var.secret\n}\n",
 		"provider \"cloud\" \"o\" {\n  region = \"a\"\n  token  = secret(var.secret)\n}\n",
 		"provider \"cloud\" \"o\" {\n  region = \"a\"\n  retry  = var.secret\n}\n",
 		"image \"o\" {\n  digest    = var.secret\n  bootstrap = \"a\"\n  refs      = { cloud = var.secret }\n}\n",
-		"removed {\n  from = var.secret\n}\n", teams("toset([var.secret])"), teams("{ a = var.secret }"),
+		"removed {\n  from = var.secret\n}\n",
+		teams("toset([var.secret])"),
+		teams("{ a = var.secret }"),
 		"scheduler \"forgeyard\" \"s\" {\n  url   = var.secret\n  token = var.secret\n}\n",
 	}
 	for _, kind := range []string{"", "  type      = number\n", "  type      = list(string)\n", "  type      = object({ a = number })\n"} {
@@ -112,7 +128,14 @@ func TestSensitiveValueIsNeverShownOrStored(t *testing.T) {
 }
 
 func TestNoEffectYetIsWarnedOnce(t *testing.T) {
-	text := teams(`toset(["a", "b"])`) + strings.Replace(diffFleet, "  timeouts {", "  lifetime_class = \"preemptible\"\n\n  placement {\n    spread = \"zone\"\n  }\n\n  timeouts {", 1) + `
+	text := teams(
+		`toset(["a", "b"])`,
+	) + strings.Replace(
+		diffFleet,
+		"  timeouts {",
+		"  lifetime_class = \"preemptible\"\n\n  placement {\n    spread = \"zone\"\n  }\n\n  timeouts {",
+		1,
+	) + `
 fleet "z" {
   capacity_class = capacity_class.standard
   provider       = provider.bare.rack
@@ -129,7 +152,9 @@ fleet "z" {
 	for _, one := range found {
 		got = append(got, fmt.Sprintf("%s: %s", one.Range, one.Summary))
 	}
-	if len(found) != 2 || !strings.Contains(found[0].Summary, "fleet.lifetime_class") || !strings.Contains(found[0].Detail, "one place more") || !strings.Contains(found[1].Summary, "fleet.placement.spread is read and stored, and has no effect yet") {
+	if len(found) != 2 || !strings.Contains(found[0].Summary, "fleet.lifetime_class") ||
+		!strings.Contains(found[0].Detail, "one place more") ||
+		!strings.Contains(found[1].Summary, "fleet.placement.spread is read and stored, and has no effect yet") {
 		t.Errorf("got %q", got)
 	}
 	if found := mustLoad(t, "", config.Variables{}).NoEffectYet(); len(found) != 0 {

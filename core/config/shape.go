@@ -27,7 +27,12 @@ func (b *body) shape(want *valueType, value cty.Value, expr hclsyntax.Expression
 			return nil, false
 		}
 		if want.kind != fleet.KindString && want.kind != kindSecret {
-			b.fail(expr.Range(), b.where, fmt.Sprintf("%q can't be a secret", label), fmt.Sprintf("A secret is text; wanted: %s.", wantedText(want)))
+			b.fail(
+				expr.Range(),
+				b.where,
+				fmt.Sprintf("%q can't be a secret", label),
+				fmt.Sprintf("A secret is text; wanted: %s.", wantedText(want)),
+			)
 			return nil, false
 		}
 		return *value.EncapsulatedValue().(*fleet.SecretReference), true
@@ -72,11 +77,21 @@ func (b *body) shapeText(want *valueType, value cty.Value, expr hclsyntax.Expres
 		return nil, false
 	}
 	if meant, other := want.aliases[text]; other {
-		b.fail(expr.Range(), b.where, fmt.Sprintf("Invalid value %q for %s", text, label), fmt.Sprintf("Did you mean %q?", meant))
+		b.fail(
+			expr.Range(),
+			b.where,
+			fmt.Sprintf("Invalid value %q for %s", text, label),
+			fmt.Sprintf("Did you mean %q?", meant),
+		)
 		return nil, false
 	}
 	if len(want.oneOf) > 0 && !slices.Contains(want.oneOf, text) {
-		b.fail(expr.Range(), b.where, fmt.Sprintf("Invalid value %q for %s", clip(text), label), didYouMean(text, "values", want.oneOf))
+		b.fail(
+			expr.Range(),
+			b.where,
+			fmt.Sprintf("Invalid value %q for %s", clip(text), label),
+			didYouMean(text, "values", want.oneOf),
+		)
 		return nil, false
 	}
 	if want.form == nil {
@@ -106,7 +121,12 @@ func (b *body) shapeInt(want *valueType, value cty.Value, expr hclsyntax.Express
 		b.fail(expr.Range(), b.where, fmt.Sprintf("Invalid value %s for %s", numberText(number), label),
 			fmt.Sprintf("Use a whole number: %d ≤ %s ≤ %d.", want.least, label, want.most))
 	case accuracy != big.Exact:
-		b.fail(expr.Range(), b.where, fmt.Sprintf("Invalid value %s for %s", numberText(number), label), "Use a whole number.")
+		b.fail(
+			expr.Range(),
+			b.where,
+			fmt.Sprintf("Invalid value %s for %s", numberText(number), label),
+			"Use a whole number.",
+		)
 	default:
 		return whole, true
 	}
@@ -145,7 +165,12 @@ func (b *body) shapeList(want *valueType, value cty.Value, expr hclsyntax.Expres
 		slices.SortFunc(list, func(x, y any) int { return strings.Compare(x.(string), y.(string)) })
 		list = slices.Compact(list)
 	case want.list == "program" && (len(list) == 0 || list[0] == ""):
-		b.fail(expr.Range(), b.where, fmt.Sprintf("%q names no program", label), "Write the program and its arguments, such as [\"/usr/bin/make\", \"test\"].")
+		b.fail(
+			expr.Range(),
+			b.where,
+			fmt.Sprintf("%q names no program", label),
+			"Write the program and its arguments, such as [\"/usr/bin/make\", \"test\"].",
+		)
 		return nil, false
 	}
 	return list, fine
@@ -156,7 +181,12 @@ func (b *body) refusePart(element cty.Value, label string, expr hclsyntax.Expres
 	if element.Type() != secretType {
 		return false
 	}
-	b.fail(expr.Range(), b.where, fmt.Sprintf("A part of %q can't be a secret", label), "A reference to a secret is the whole value of an attribute.")
+	b.fail(
+		expr.Range(),
+		b.where,
+		fmt.Sprintf("A part of %q can't be a secret", label),
+		"A reference to a secret is the whole value of an attribute.",
+	)
 	return true
 }
 
@@ -169,7 +199,12 @@ func (b *body) shapeMap(want *valueType, value cty.Value, expr hclsyntax.Express
 	fine := true
 	for key, element := range mapping(value) {
 		if key == fleet.SecretMarker {
-			b.fail(expr.Range(), b.where, fmt.Sprintf("%q can't have the key %q", label, key), "That key marks references to secrets in what is stored.")
+			b.fail(
+				expr.Range(),
+				b.where,
+				fmt.Sprintf("%q can't have the key %q", label, key),
+				"That key marks references to secrets in what is stored.",
+			)
 			fine = false
 			continue
 		}
@@ -227,14 +262,24 @@ func (b *body) shapeObject(want *valueType, value cty.Value, expr hclsyntax.Expr
 		if item, found := objectItem(expr, key); found {
 			at = item.KeyExpr.Range()
 		}
-		b.fail(at, b.where, fmt.Sprintf("Unexpected key %q", clip(key)), fmt.Sprintf("%s has no such key. %s", label, didYouMean(key, "keys", known)))
+		b.fail(
+			at,
+			b.where,
+			fmt.Sprintf("Unexpected key %q", clip(key)),
+			fmt.Sprintf("%s has no such key. %s", label, didYouMean(key, "keys", known)),
+		)
 		fine = false
 	}
 	return result, fine
 }
 
 // shapeKey is the value of one key of an object; the zero cty.Value: it has none.
-func (b *body) shapeKey(key *attribute, element cty.Value, object hclsyntax.Expression, label string) (value any, set, ok bool) {
+func (b *body) shapeKey(
+	key *attribute,
+	element cty.Value,
+	object hclsyntax.Expression,
+	label string,
+) (value any, set, ok bool) {
 	name := label + "." + key.name
 	given := element != cty.NilVal && !element.IsNull()
 	switch {
@@ -243,8 +288,17 @@ func (b *body) shapeKey(key *attribute, element cty.Value, object hclsyntax.Expr
 		if item, found := objectItem(object, key.name); found {
 			at = item.KeyExpr.Range()
 		}
-		b.failHidden(at, " = (hidden)", b.where, fmt.Sprintf("%q is a secret", name),
-			fmt.Sprintf("A secret is never written into a fleet file, nor given by a variable. In a provider block, write: %s = %s.", key.name, secretForms))
+		b.failHidden(
+			at,
+			" = (hidden)",
+			b.where,
+			fmt.Sprintf("%q is a secret", name),
+			fmt.Sprintf(
+				"A secret is never written into a fleet file, nor given by a variable. In a provider block, write: %s = %s.",
+				key.name,
+				secretForms,
+			),
+		)
 		return nil, true, false
 	case given:
 		value, ok = b.shape(&key.typ, element, keyExpression(object, key.name), name)

@@ -92,7 +92,11 @@ func readAtMost(path string, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if int64(len(content)) > limit {
-		return nil, fmt.Errorf("read %s: the fleet files are larger than %d MiB together; is one of them not a fleet file? Move it to another folder or give it another ending", path, MaxSourceBytes>>20)
+		return nil, fmt.Errorf(
+			"read %s: the fleet files are larger than %d MiB together; is one of them not a fleet file? Move it to another folder or give it another ending",
+			path,
+			MaxSourceBytes>>20,
+		)
 	}
 	if content == nil {
 		content = []byte{}

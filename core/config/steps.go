@@ -46,7 +46,10 @@ func (w *steps) functions() map[string]function.Function {
 		counted[name] = w.paying(name, one)
 	}
 	// An empty collection ends a loop at once.
-	counted[countElements] = w.passing(cty.EmptyTupleVal, func(value cty.Value) int { return stepsPerCall + elementCount(value) })
+	counted[countElements] = w.passing(
+		cty.EmptyTupleVal,
+		func(value cty.Value) int { return stepsPerCall + elementCount(value) },
+	)
 	counted[countWeight] = w.passing(cty.DynamicVal, func(value cty.Value) int { return stepsPerCall + weigh(value) })
 	return counted
 }
@@ -80,7 +83,16 @@ func (w *steps) paying(name string, one function.Function) function.Function {
 // with quickly.
 func (w *steps) passing(instead cty.Value, cost func(cty.Value) int) function.Function {
 	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowNull: true, AllowUnknown: true, AllowDynamicType: true, AllowMarked: true}},
+		Params: []function.Parameter{
+			{
+				Name:             "value",
+				Type:             cty.DynamicPseudoType,
+				AllowNull:        true,
+				AllowUnknown:     true,
+				AllowDynamicType: true,
+				AllowMarked:      true,
+			},
+		},
 		Type: func(args []cty.Value) (cty.Type, error) {
 			if w.exhausted() || !w.spend(cost(args[0])) {
 				return instead.Type(), nil
@@ -165,5 +177,11 @@ func counting(name string, expr hclsyntax.Expression) hclsyntax.Expression {
 		return expr
 	}
 	at := expr.Range()
-	return &hclsyntax.FunctionCallExpr{Name: name, Args: []hclsyntax.Expression{expr}, NameRange: at, OpenParenRange: at, CloseParenRange: at}
+	return &hclsyntax.FunctionCallExpr{
+		Name:            name,
+		Args:            []hclsyntax.Expression{expr},
+		NameRange:       at,
+		OpenParenRange:  at,
+		CloseParenRange: at,
+	}
 }

@@ -65,7 +65,12 @@ func (l *loader) declareVariable(block *body) *variable {
 	}
 	kind, defaults, problems := typeexpr.TypeConstraintWithDefaults(attribute.Expr)
 	for _, problem := range problems {
-		l.fail(attribute.Expr.Range(), block.where, "Invalid type", problem.Detail+" Types are string, number, bool, list(…), map(…), set(…), object({…}).")
+		l.fail(
+			attribute.Expr.Range(),
+			block.where,
+			"Invalid type",
+			problem.Detail+" Types are string, number, bool, list(…), map(…), set(…), object({…}).",
+		)
 	}
 	if !problems.HasErrors() {
 		declared.kind, declared.defaults = kind, defaults
@@ -88,8 +93,17 @@ func (l *loader) valueOf(declared *variable, outside map[string]outsideValue) (c
 		return l.convert(declared, result, at)
 	}
 	if fallback == nil {
-		l.fail(declared.header, declared.where, fmt.Sprintf("The variable %q has no value", declared.name),
-			fmt.Sprintf("Give it one with --var %s=…, a line in a file for --var-file, or %s%s in the environment; or write a default.", declared.name, VariablePrefix, declared.name))
+		l.fail(
+			declared.header,
+			declared.where,
+			fmt.Sprintf("The variable %q has no value", declared.name),
+			fmt.Sprintf(
+				"Give it one with --var %s=…, a line in a file for --var-file, or %s%s in the environment; or write a default.",
+				declared.name,
+				VariablePrefix,
+				declared.name,
+			),
+		)
 		return cty.NilVal, false
 	}
 	plain := l.scope.constants("A default is read before anything else is known.")
@@ -102,7 +116,11 @@ func (l *loader) valueOf(declared *variable, outside map[string]outsideValue) (c
 
 // sensitiveValueOf is valueOf for what must not be shown: whatever is wrong with
 // the value is told without it, and without the line that it is on.
-func (l *loader) sensitiveValueOf(declared *variable, outside map[string]outsideValue, fallback *hclsyntax.Attribute) (cty.Value, bool) {
+func (l *loader) sensitiveValueOf(
+	declared *variable,
+	outside map[string]outsideValue,
+	fallback *hclsyntax.Attribute,
+) (cty.Value, bool) {
 	public := *declared
 	public.sensitive = false
 	hidden := l.collector
@@ -115,8 +133,16 @@ func (l *loader) sensitiveValueOf(declared *variable, outside map[string]outside
 	case !isGiven && fallback == nil:
 		_, _ = l.valueOf(&public, outside) // says that there is none
 	default:
-		l.failHidden(declared.header, "", declared.where, fmt.Sprintf("The value of variable %q can't be used", declared.name),
-			fmt.Sprintf("It must be of type %s. The variable is sensitive, so no details are shown.", typeexpr.TypeString(declared.kind)))
+		l.failHidden(
+			declared.header,
+			"",
+			declared.where,
+			fmt.Sprintf("The value of variable %q can't be used", declared.name),
+			fmt.Sprintf(
+				"It must be of type %s. The variable is sensitive, so no details are shown.",
+				typeexpr.TypeString(declared.kind),
+			),
+		)
 	}
 	return value, ok
 }
@@ -127,8 +153,16 @@ func (l *loader) convert(declared *variable, value cty.Value, at hcl.Range) (cty
 	}
 	result, err := convert.Convert(value, declared.kind)
 	if err != nil {
-		l.fail(at, declared.where, fmt.Sprintf("The value doesn't fit variable %q", declared.name),
-			fmt.Sprintf("It is declared as %s: %s.", typeexpr.TypeString(declared.kind), convert.MismatchMessage(value.Type(), declared.kind)))
+		l.fail(
+			at,
+			declared.where,
+			fmt.Sprintf("The value doesn't fit variable %q", declared.name),
+			fmt.Sprintf(
+				"It is declared as %s: %s.",
+				typeexpr.TypeString(declared.kind),
+				convert.MismatchMessage(value.Type(), declared.kind),
+			),
+		)
 		return cty.NilVal, false
 	}
 	if why := tooLarge(result); why != "" {
@@ -171,7 +205,12 @@ func (l *loader) validate(declared *variable, value cty.Value, known bool) {
 			continue
 		}
 		if holds.False() && hasMessage {
-			l.fail(attribute.Expr.Range(), declared.where, fmt.Sprintf("The value of variable %q is not allowed", declared.name), message)
+			l.fail(
+				attribute.Expr.Range(),
+				declared.where,
+				fmt.Sprintf("The value of variable %q is not allowed", declared.name),
+				message,
+			)
 		}
 	}
 }

@@ -61,7 +61,11 @@ func (l *loader) givenValues(variables Variables, sensitive map[string]bool) map
 		source := "--var " + clip(name)
 		// What is misspelt may be the name of a secret.
 		l.texts[source] = []byte(name)
-		at := hcl.Range{Filename: source, Start: hcl.InitialPos, End: hcl.Pos{Line: 1, Column: len(name) + 1, Byte: len(name)}}
+		at := hcl.Range{
+			Filename: source,
+			Start:    hcl.InitialPos,
+			End:      hcl.Pos{Line: 1, Column: len(name) + 1, Byte: len(name)},
+		}
 		switch {
 		case !ok:
 			l.fail(at, "", "A --var has no value", "Write: --var name=value")
@@ -106,7 +110,12 @@ func (l *loader) givenInFile(file Source, values map[string]outsideValue, hidden
 	}
 	for _, attribute := range inTextOrder(parsed.Attributes) {
 		if !slices.Contains(l.scope.names["var"], attribute.Name) {
-			l.fail(attribute.NameRange, "", fmt.Sprintf("Unknown variable %q", clip(attribute.Name)), l.scope.declareHint("var", attribute.Name))
+			l.fail(
+				attribute.NameRange,
+				"",
+				fmt.Sprintf("Unknown variable %q", clip(attribute.Name)),
+				l.scope.declareHint("var", attribute.Name),
+			)
 			continue
 		}
 		values[attribute.Name] = outsideValue{source: file.Name, expr: attribute.Expr}
@@ -122,7 +131,11 @@ func (l *loader) read(value outsideValue, declared cty.Type) (cty.Value, hcl.Ran
 		return result, value.expr.Range(), ok
 	}
 	l.texts[value.source] = []byte(value.text)
-	at := hcl.Range{Filename: value.source, Start: hcl.InitialPos, End: hcl.Pos{Line: 1, Column: len(value.text) + 1, Byte: len(value.text)}}
+	at := hcl.Range{
+		Filename: value.source,
+		Start:    hcl.InitialPos,
+		End:      hcl.Pos{Line: 1, Column: len(value.text) + 1, Byte: len(value.text)},
+	}
 	if declared.IsPrimitiveType() || declared == cty.DynamicPseudoType {
 		return cty.StringVal(value.text), at, true
 	}

@@ -30,23 +30,46 @@ provider "cloud" "x" {
 
 // An environment that sets a misspelt variable was ignored in silence.
 func TestUndeclaredEnvironmentVariableIsOneLine(t *testing.T) {
-	loaded, found := config.Load([]config.Source{{Name: "f.hcl", Bytes: []byte("forgeyard {\n  installation = \"demo\"\n}\nvariable \"region\" {\n  default = \"x\"\n}\n")}},
-		config.Variables{Environment: []string{"FLEET_VAR_regoin=secret", "FLEET_VAR_region=y", "PATH=/bin"}}, nil)
+	loaded, found := config.Load(
+		[]config.Source{
+			{
+				Name:  "f.hcl",
+				Bytes: []byte("forgeyard {\n  installation = \"demo\"\n}\nvariable \"region\" {\n  default = \"x\"\n}\n"),
+			},
+		},
+		config.Variables{Environment: []string{"FLEET_VAR_regoin=secret", "FLEET_VAR_region=y", "PATH=/bin"}},
+		nil,
+	)
 	if loaded == nil || len(found) != 1 || found[0].Severity != config.Warning {
 		t.Fatalf("it is %v with %v", loaded, found)
 	}
-	if got, want := rendered(t, found), "Warning: FLEET_VAR_regoin is ignored: no variable \"regoin\" is declared; did you mean \"region\"?\n"; got != want {
+	if got, want := rendered(
+		t,
+		found,
+	), "Warning: FLEET_VAR_regoin is ignored: no variable \"regoin\" is declared; did you mean \"region\"?\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 func TestRemovedBlockForUnknownFleetWarns(t *testing.T) {
-	loaded, found := config.Load([]config.Source{{Name: "f.hcl", Bytes: []byte("forgeyard {\n  installation = \"demo\"\n}\n\nremoved {\n  from = fleet.legcay\n}\nremoved {\n  from = fleet.old\n}\n")}}, config.Variables{}, nil)
+	loaded, found := config.Load(
+		[]config.Source{
+			{
+				Name: "f.hcl",
+				Bytes: []byte(
+					"forgeyard {\n  installation = \"demo\"\n}\n\nremoved {\n  from = fleet.legcay\n}\nremoved {\n  from = fleet.old\n}\n",
+				),
+			},
+		},
+		config.Variables{},
+		nil,
+	)
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
 	warnings := loaded.RemovesNothing([]fleet.FleetAddress{"fleet.legacy", "fleet.old"})
-	if len(warnings) != 1 || warnings.HasErrors() || warnings[0].Range.Line != 6 || !strings.Contains(warnings[0].Detail, "Did you mean fleet.legacy?") {
+	if len(warnings) != 1 || warnings.HasErrors() || warnings[0].Range.Line != 6 ||
+		!strings.Contains(warnings[0].Detail, "Did you mean fleet.legacy?") {
 		t.Errorf("it says %+v", warnings)
 	}
 }

@@ -51,10 +51,20 @@ func TestWithholdLeavesNothingSensitive(t *testing.T) {
 	variables := config.Variables{
 		Assignments: []string{"size=3", " key = PLANTED-assigned", `other={ a = "PLANTED-object" }`},
 		Files: []config.Source{
-			{Name: "all.vars", Bytes: []byte("# PLANTED-remark\nzones = [\n  \"a\", # PLANTED-inner\n  upper(\"b\"),\n]\nkey = \"PLANTED-file\"\n")},
+			{
+				Name: "all.vars",
+				Bytes: []byte(
+					"# PLANTED-remark\nzones = [\n  \"a\", # PLANTED-inner\n  upper(\"b\"),\n]\nkey = \"PLANTED-file\"\n",
+				),
+			},
 			{Name: "keys.vars", Bytes: []byte("pin = \"PLANTED-pin\"\n")},
 		},
-		Environment: []string{"FLEET_VAR_size=2", "FLEET_VAR_key=PLANTED-environment", "FLEET_VAR_undeclared=PLANTED-undeclared", "AWS_SECRET=PLANTED-foreign"},
+		Environment: []string{
+			"FLEET_VAR_size=2",
+			"FLEET_VAR_key=PLANTED-environment",
+			"FLEET_VAR_undeclared=PLANTED-undeclared",
+			"AWS_SECRET=PLANTED-foreign",
+		},
 	}
 	if _, found := config.Load(sources, variables, schemas{}); found.HasErrors() {
 		t.Fatal(found)
@@ -68,7 +78,10 @@ func TestWithholdLeavesNothingSensitive(t *testing.T) {
 	if diff := cmp.Diff(want, plain); diff != "" {
 		t.Errorf("variables (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(config.Sensitive{Names: []string{"key", "other", "pin"}, Needed: []string{"key", "other"}}, sensitive); diff != "" {
+	if diff := cmp.Diff(
+		config.Sensitive{Names: []string{"key", "other", "pin"}, Needed: []string{"key", "other"}},
+		sensitive,
+	); diff != "" {
 		t.Errorf("sensitive (-want +got):\n%s", diff)
 	}
 	text := string(kept[0].Bytes)
@@ -80,7 +93,8 @@ func TestWithholdLeavesNothingSensitive(t *testing.T) {
 	}
 
 	_, found := config.Load(kept, plain, schemas{})
-	if !found.HasErrors() || !strings.Contains(found.Error(), `"key" has no value`) || !strings.Contains(found.Error(), `"other" has no value`) {
+	if !found.HasErrors() || !strings.Contains(found.Error(), `"key" has no value`) ||
+		!strings.Contains(found.Error(), `"other" has no value`) {
 		t.Errorf("without the sensitive values it loads with: %v", found)
 	}
 	given := variables.Only(sensitive.Names)
@@ -101,7 +115,10 @@ func TestWithholdLeavesNothingSensitive(t *testing.T) {
 
 func TestWithholdDropsUnparsableFiles(t *testing.T) {
 	secret := []byte(`variable "key" { sensitive = true default = "PLANTED"`)
-	kept, plain, _ := config.WithholdSensitive([]config.Source{{Name: "a.hcl", Bytes: secret}}, config.Variables{Assignments: []string{"key=PLANTED"}})
+	kept, plain, _ := config.WithholdSensitive(
+		[]config.Source{{Name: "a.hcl", Bytes: secret}},
+		config.Variables{Assignments: []string{"key=PLANTED"}},
+	)
 	only := config.Variables{Files: []config.Source{{Name: "x", Bytes: []byte("key = \"PLANTED")}}}.Only([]string{"key"})
 	if len(kept)+len(slices.Concat(plain.Assignments, only.Assignments))+len(only.Files) > 0 {
 		t.Errorf("kept %v, %v, %v", kept, plain, only)

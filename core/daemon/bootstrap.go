@@ -16,7 +16,11 @@ import (
 
 // joinBootstrap is the first-boot document for the host, and what a person should
 // know about the address in it.
-func (d *Daemon) joinBootstrap(ctx context.Context, provider fleet.ProviderAddress, p fleet.Platform) (boot fleet.BootstrapIntent, notes []string, err error) {
+func (d *Daemon) joinBootstrap(
+	ctx context.Context,
+	provider fleet.ProviderAddress,
+	p fleet.Platform,
+) (boot fleet.BootstrapIntent, notes []string, err error) {
 	if p.OS == "windows" {
 		return boot, nil, &access.InvalidError{Reason: "hosts with Windows can't be joined by a command in this version"}
 	}
@@ -33,14 +37,24 @@ func (d *Daemon) joinBootstrap(ctx context.Context, provider fleet.ProviderAddre
 		return boot, nil, &access.InvalidError{Reason: none.Error()}
 	}
 	if err == nil && onlyHere(boot.ManagerURL) {
-		notes = append(notes, fmt.Sprintf("The manager's address %s is reachable only from this machine; for other hosts, set manager { listen, advertise } in the forgeyard block.", boot.ManagerURL))
+		notes = append(
+			notes,
+			fmt.Sprintf(
+				"The manager's address %s is reachable only from this machine; for other hosts, set manager { listen, advertise } in the forgeyard block.",
+				boot.ManagerURL,
+			),
+		)
 	}
 	return boot, notes, err
 }
 
 // stoppedBootstrap is the document of a manager that doesn't run now: with the
 // address that it will have.
-func (d *Daemon) stoppedBootstrap(ctx context.Context, provider fleet.ProviderAddress, p fleet.Platform) (fleet.BootstrapIntent, error) {
+func (d *Daemon) stoppedBootstrap(
+	ctx context.Context,
+	provider fleet.ProviderAddress,
+	p fleet.Platform,
+) (fleet.BootstrapIntent, error) {
 	applied, _, err := d.store.Definition(ctx)
 	if err != nil {
 		return fleet.BootstrapIntent{}, err
@@ -55,7 +69,9 @@ func (d *Daemon) stoppedBootstrap(ctx context.Context, provider fleet.ProviderAd
 			}
 		}
 		if _, port, err := net.SplitHostPort(listen); err != nil || port == "0" {
-			return fleet.BootstrapIntent{}, &access.InvalidError{Reason: "the manager's address isn't known yet: start forgeyard-fleet serve first, or set manager { advertise }"}
+			return fleet.BootstrapIntent{}, &access.InvalidError{
+				Reason: "the manager's address isn't known yet: start forgeyard-fleet serve first, or set manager { advertise }",
+			}
 		}
 		address = "https://" + listen
 	}

@@ -84,7 +84,10 @@ func (d *Daemon) open(ctx context.Context) (err error) {
 	if err := os.MkdirAll(o.Place.State, 0o700); err != nil {
 		return fmt.Errorf("make the state directory: %w", err)
 	}
-	if d.lock, err = takeWriterLock(o.Place.State, Holder{PID: os.Getpid(), Command: o.Command, Since: o.Clock()}); err != nil {
+	if d.lock, err = takeWriterLock(
+		o.Place.State,
+		Holder{PID: os.Getpid(), Command: o.Command, Since: o.Clock()},
+	); err != nil {
 		return err
 	}
 	failpoint.WriterLocked.Hit()
@@ -96,7 +99,11 @@ func (d *Daemon) open(ctx context.Context) (err error) {
 	if d.store, err = store.Open(ctx, o.Place.Database()); err != nil {
 		return err
 	}
-	if _, err = d.store.Claim(ctx, Holder{PID: os.Getpid(), Command: o.Command, Since: o.Clock()}.String(), o.Clock()); err != nil {
+	if _, err = d.store.Claim(
+		ctx,
+		Holder{PID: os.Getpid(), Command: o.Command, Since: o.Clock()}.String(),
+		o.Clock(),
+	); err != nil {
 		return err
 	}
 	failpoint.StoreClaimed.Hit()
@@ -181,11 +188,17 @@ func (d *Daemon) bind(ctx context.Context, installation string) error {
 		return err
 	}
 	if applied.Serial == 0 {
-		return fmt.Errorf("the state directory %s was made for installation %q, to which nothing was applied; delete the directory, or use another --state",
-			d.options.Place.State, stored)
+		return fmt.Errorf(
+			"the state directory %s was made for installation %q, to which nothing was applied; delete the directory, or use another --state",
+			d.options.Place.State,
+			stored,
+		)
 	}
-	return fmt.Errorf("the state directory belongs to installation %q, not to %q; name the first in the forgeyard block or with --installation, or use another --state",
-		stored, installation)
+	return fmt.Errorf(
+		"the state directory belongs to installation %q, not to %q; name the first in the forgeyard block or with --installation, or use another --state",
+		stored,
+		installation,
+	)
 }
 
 // Close closes the store and gives the lock back. It comes after Run.
@@ -233,7 +246,11 @@ func (d *Daemon) Listen(ctx context.Context, settings fleet.ManagerSettings) (ne
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen for agents on %s: %w; end what uses the address, or set manager { listen } in the forgeyard block", address, err)
+		return nil, fmt.Errorf(
+			"listen for agents on %s: %w; end what uses the address, or set manager { listen } in the forgeyard block",
+			address,
+			err,
+		)
 	}
 	if settings.Listen == "" {
 		failpoint.PortUnremembered.Hit()

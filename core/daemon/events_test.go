@@ -27,23 +27,70 @@ func eventful(t *testing.T) *Daemon {
 	var rows []fleet.ManagedFleet
 	var change store.Change
 	for n, name := range []string{"a", "b"} {
-		f := fleet.ManagedFleet{ID: fleet.RunnerFleetID("f" + name), RunnerFleet: fleet.RunnerFleet{Address: fleet.FleetAddress("fleet." + name)}, Operational: fleet.FleetActive}
+		f := fleet.ManagedFleet{
+			ID:          fleet.RunnerFleetID("f" + name),
+			RunnerFleet: fleet.RunnerFleet{Address: fleet.FleetAddress("fleet." + name)},
+			Operational: fleet.FleetActive,
+		}
 		rows = append(rows, f)
-		i := fleet.CapacityInstance{ID: fleet.CapacityInstanceID("i" + name), Key: fleet.OperationID("o" + name), Fleet: f.ID, State: fleet.Healthy, Since: at(30 + n), Reason: reason.Plain("All checks passed.")}
+		i := fleet.CapacityInstance{
+			ID:     fleet.CapacityInstanceID("i" + name),
+			Key:    fleet.OperationID("o" + name),
+			Fleet:  f.ID,
+			State:  fleet.Healthy,
+			Since:  at(30 + n),
+			Reason: reason.Plain("All checks passed."),
+		}
 		change.Instances = append(change.Instances, i)
-		change.Decisions = append(change.Decisions, fleet.Decision{ID: "d" + name, Fleet: f.ID, At: at(10 + n), Kind: fleet.ScaleUp, Add: 1, Reason: reason.Plain("1 wanted.")})
-		change.Operations = append(change.Operations,
-			fleet.Operation{ID: i.Key, Kind: fleet.ProvisionOperation, Instance: i.ID, Fleet: f.ID, Provider: "local.here", State: fleet.OperationSucceeded, Attempts: 1, CallOver: at(20 + n), Request: []byte("{}")},
-			fleet.Operation{ID: i.Key + "2", Kind: fleet.TerminateOperation, Instance: i.ID, Fleet: f.ID, Provider: "local.here", State: fleet.OperationInProgress, Request: []byte("{}")})
+		change.Decisions = append(
+			change.Decisions,
+			fleet.Decision{
+				ID:     "d" + name,
+				Fleet:  f.ID,
+				At:     at(10 + n),
+				Kind:   fleet.ScaleUp,
+				Add:    1,
+				Reason: reason.Plain("1 wanted."),
+			},
+		)
+		change.Operations = append(
+			change.Operations,
+			fleet.Operation{
+				ID:       i.Key,
+				Kind:     fleet.ProvisionOperation,
+				Instance: i.ID,
+				Fleet:    f.ID,
+				Provider: "local.here",
+				State:    fleet.OperationSucceeded,
+				Attempts: 1,
+				CallOver: at(20 + n),
+				Request:  []byte("{}"),
+			},
+			fleet.Operation{
+				ID:       i.Key + "2",
+				Kind:     fleet.TerminateOperation,
+				Instance: i.ID,
+				Fleet:    f.ID,
+				Provider: "local.here",
+				State:    fleet.OperationInProgress,
+				Request:  []byte("{}"),
+			},
+		)
 	}
-	if _, err := m.store.ApplyDefinition(t.Context(), store.Apply{Definition: fleet.Definition{Installation: "demo"}, Fleets: rows, By: "a test"}); err != nil {
+	if _, err := m.store.ApplyDefinition(
+		t.Context(),
+		store.Apply{Definition: fleet.Definition{Installation: "demo"}, Fleets: rows, By: "a test"},
+	); err != nil {
 		t.Fatal(err)
 	}
 	if err := m.store.Commit(t.Context(), change); err != nil {
 		t.Fatal(err)
 	}
 	for n, who := range []string{"ada", "cyd"} {
-		if err := m.store.AppendAudit(t.Context(), store.AuditRecord{ID: "u" + who, At: at(40 + n), By: who, Action: "apply", Detail: "definition 1"}); err != nil {
+		if err := m.store.AppendAudit(
+			t.Context(),
+			store.AuditRecord{ID: "u" + who, At: at(40 + n), By: who, Action: "apply", Detail: "definition 1"},
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -90,14 +137,43 @@ func TestEventsAreOrderedAndLimitedToTheCaller(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []query.Event{
-		{At: time.Unix(10, 0).UTC(), Kind: query.DecisionEvent, ID: "da", Fleet: "fleet.a", What: "scale_up by 1", Text: "1 wanted", Reason: reason.Plain("1 wanted.")},
-		{At: time.Unix(20, 0).UTC(), Kind: query.OperationEvent, ID: "oa", Fleet: "fleet.a", Instance: "ia", What: "provision succeeded", Text: "provider.local.here, call 1."},
-		{At: time.Unix(30, 0).UTC(), Kind: query.MoveEvent, ID: "ia", Fleet: "fleet.a", Instance: "ia", What: "healthy", Text: "All checks passed", Reason: reason.Plain("All checks passed.")},
+		{
+			At:     time.Unix(10, 0).UTC(),
+			Kind:   query.DecisionEvent,
+			ID:     "da",
+			Fleet:  "fleet.a",
+			What:   "scale_up by 1",
+			Text:   "1 wanted",
+			Reason: reason.Plain("1 wanted."),
+		},
+		{
+			At:       time.Unix(20, 0).UTC(),
+			Kind:     query.OperationEvent,
+			ID:       "oa",
+			Fleet:    "fleet.a",
+			Instance: "ia",
+			What:     "provision succeeded",
+			Text:     "provider.local.here, call 1.",
+		},
+		{
+			At:       time.Unix(30, 0).UTC(),
+			Kind:     query.MoveEvent,
+			ID:       "ia",
+			Fleet:    "fleet.a",
+			Instance: "ia",
+			What:     "healthy",
+			Text:     "All checks passed",
+			Reason:   reason.Plain("All checks passed."),
+		},
 	}
 	if diff := cmp.Diff(want, events); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	if _, err := m.Events(as(t, access.Caller{Name: "nobody"}), query.EventFilter{}); err == nil || !strings.Contains(err.Error(), "fleet.read") {
+	if _, err := m.Events(
+		as(t, access.Caller{Name: "nobody"}),
+		query.EventFilter{},
+	); err == nil ||
+		!strings.Contains(err.Error(), "fleet.read") {
 		t.Errorf("who may nothing hears %v", err)
 	}
 }
@@ -106,7 +182,10 @@ func TestAnswersWithManyEventsAreBounded(t *testing.T) {
 	m := eventful(t)
 	var change store.Change
 	for n := range 1500 {
-		change.Decisions = append(change.Decisions, fleet.Decision{ID: fmt.Sprintf("x%04d", n), Fleet: "fa", At: time.Unix(int64(100+n), 0).UTC(), Kind: fleet.ScaleUp})
+		change.Decisions = append(
+			change.Decisions,
+			fleet.Decision{ID: fmt.Sprintf("x%04d", n), Fleet: "fa", At: time.Unix(int64(100+n), 0).UTC(), Kind: fleet.ScaleUp},
+		)
 	}
 	if err := m.store.Commit(t.Context(), change); err != nil {
 		t.Fatal(err)
@@ -123,7 +202,11 @@ func TestAnswersWithManyEventsAreBounded(t *testing.T) {
 // look for them.
 func TestASingleInstanceIsShownWithItsOwnRefusedCalls(t *testing.T) {
 	m := eventful(t)
-	m.Queries = query.New(m.store, query.Present{Clock: m.options.Clock, Observed: m.observed}, func() []fleet.Refusal { return []fleet.Refusal{{Instance: "ia"}, {Instance: "ib"}} })
+	m.Queries = query.New(
+		m.store,
+		query.Present{Clock: m.options.Clock, Observed: m.observed},
+		func() []fleet.Refusal { return []fleet.Refusal{{Instance: "ia"}, {Instance: "ib"}} },
+	)
 	one, err := m.Instance(as(t, access.LocalUser("ada")), "ia")
 	if err != nil || len(one.Refusals) != 1 || one.Refusals[0].Instance != "ia" {
 		t.Errorf("it is shown with %+v, error %v", one.Refusals, err)
@@ -134,7 +217,10 @@ func TestLimitedTokenSeesRefusalsAndFleetsOfItsOwn(t *testing.T) {
 	m := eventful(t)
 	refused := func() []fleet.Refusal { return []fleet.Refusal{{Instance: "ia"}, {Instance: "ib"}, {}} }
 	m.Queries = query.New(m.store, query.Present{Clock: m.options.Clock, Observed: m.observed}, refused)
-	limited := as(t, access.Caller{Name: "cyd", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}})
+	limited := as(
+		t,
+		access.Caller{Name: "cyd", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}},
+	)
 	if got, err := m.Refusals(limited); err != nil || len(got) != 1 || got[0].Instance != "ib" {
 		t.Errorf("refusals %+v, error %v", got, err)
 	}
@@ -155,7 +241,9 @@ func TestLimitedTokenSeesRefusalsAndFleetsOfItsOwn(t *testing.T) {
 func TestLimitedTokenSeesTheImagesOfItsFleets(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := withTwoFleets(t, &now)
-	images, err := m.Images(as(t, access.Caller{Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.other"}}))
+	images, err := m.Images(
+		as(t, access.Caller{Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.other"}}),
+	)
 	if err != nil || len(images) != 1 || len(images[0].Fleets) != 1 || images[0].Fleets[0].Fleet != "fleet.other" {
 		t.Errorf("images %+v, error %v", images, err)
 	}
@@ -164,16 +252,27 @@ func TestLimitedTokenSeesTheImagesOfItsFleets(t *testing.T) {
 func TestLimitedTokenSeesNoOtherFleetNearItsJobs(t *testing.T) {
 	m := open(t, options(t))
 	t.Cleanup(func() { _ = m.Close() })
-	f := fleet.ManagedFleet{ID: "fa", Operational: fleet.FleetActive, RunnerFleet: fleet.RunnerFleet{Address: "fleet.a", Scheduler: "forgeyard.ci"}}
+	f := fleet.ManagedFleet{
+		ID:          "fa",
+		Operational: fleet.FleetActive,
+		RunnerFleet: fleet.RunnerFleet{Address: "fleet.a", Scheduler: "forgeyard.ci"},
+	}
 	f.Class.Platform.OS = "linux"
 	other := f
 	other.ID, other.Address = "fb", "fleet.b"
-	if _, err := m.store.ApplyDefinition(t.Context(), store.Apply{Definition: fleet.Definition{Installation: "demo"}, Fleets: []fleet.ManagedFleet{f, other}}); err != nil {
+	if _, err := m.store.ApplyDefinition(
+		t.Context(),
+		store.Apply{Definition: fleet.Definition{Installation: "demo"}, Fleets: []fleet.ManagedFleet{f, other}},
+	); err != nil {
 		t.Fatal(err)
 	}
 	jobs := []fleet.QueuedDemand{{Requirement: fleet.SchedulingRequirementSet{OS: "windows"}, Count: 1, Admissible: 1}}
 	m.observed = func() snapshot.Observations {
-		return snapshot.Observations{Demand: map[fleet.SchedulerAddress]snapshot.Demand{"forgeyard.ci": {Snapshot: fleet.CapacityDemandSnapshot{Queued: jobs}}}}
+		return snapshot.Observations{
+			Demand: map[fleet.SchedulerAddress]snapshot.Demand{
+				"forgeyard.ci": {Snapshot: fleet.CapacityDemandSnapshot{Queued: jobs}},
+			},
+		}
 	}
 	for _, test := range []struct {
 		caller access.Caller

@@ -26,8 +26,14 @@ func TestPluginFailureIsShownWhileItRestarts(t *testing.T) {
 		failed = p.changed(s, pluginhost.Info{}, failed)
 	}
 	want := []loop.ProviderDown{
-		{Reason: "it is being started", Starting: true}, {Reason: "no credentials", Detail: "no credentials"}, {Reason: "no credentials"},
-		{}, {Reason: "it is being started", Starting: true},
+		{
+			Reason:   "it is being started",
+			Starting: true,
+		},
+		{Reason: "no credentials", Detail: "no credentials"},
+		{Reason: "no credentials"},
+		{},
+		{Reason: "it is being started", Starting: true},
 	}
 	for n, e := range told {
 		down, _ := e.(loop.ProviderDown)

@@ -26,7 +26,10 @@ func withFleets(t *testing.T, now *time.Time, addresses ...fleet.FleetAddress) *
 	})
 	apply := store.Apply{Definition: fleet.Definition{Installation: "demo"}, At: o.Clock()}
 	for _, a := range addresses {
-		apply.Fleets = append(apply.Fleets, fleet.ManagedFleet{ID: fleet.RunnerFleetID(a), RunnerFleet: fleet.RunnerFleet{Address: a}})
+		apply.Fleets = append(
+			apply.Fleets,
+			fleet.ManagedFleet{ID: fleet.RunnerFleetID(a), RunnerFleet: fleet.RunnerFleet{Address: a}},
+		)
 	}
 	if _, err := m.store.ApplyDefinition(t.Context(), apply); err != nil {
 		t.Fatal(err)

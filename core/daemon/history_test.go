@@ -24,14 +24,30 @@ func past(t *testing.T) *ReadOnly {
 	m := open(t, o)
 	var rows []fleet.ManagedFleet
 	for _, name := range []string{"a", "b"} {
-		rows = append(rows, fleet.ManagedFleet{ID: fleet.RunnerFleetID("f" + name), RunnerFleet: fleet.RunnerFleet{Address: fleet.FleetAddress("fleet." + name)}, Operational: fleet.FleetActive})
+		rows = append(
+			rows,
+			fleet.ManagedFleet{
+				ID:          fleet.RunnerFleetID("f" + name),
+				RunnerFleet: fleet.RunnerFleet{Address: fleet.FleetAddress("fleet." + name)},
+				Operational: fleet.FleetActive,
+			},
+		)
 	}
-	if _, err := m.store.ApplyDefinition(t.Context(), store.Apply{Definition: fleet.Definition{Installation: "demo"}, Fleets: rows, By: "a test"}); err != nil {
+	if _, err := m.store.ApplyDefinition(
+		t.Context(),
+		store.Apply{Definition: fleet.Definition{Installation: "demo"}, Fleets: rows, By: "a test"},
+	); err != nil {
 		t.Fatal(err)
 	}
 	var change store.Change
 	for n := range 10 {
-		i := fleet.CapacityInstance{ID: fleet.CapacityInstanceID(fmt.Sprintf("01i%02d", n)), Key: fleet.OperationID(fmt.Sprint("k", n)), Fleet: rows[n%2].ID, State: fleet.Healthy, Created: time.Unix(int64(n), 0).UTC()}
+		i := fleet.CapacityInstance{
+			ID:      fleet.CapacityInstanceID(fmt.Sprintf("01i%02d", n)),
+			Key:     fleet.OperationID(fmt.Sprint("k", n)),
+			Fleet:   rows[n%2].ID,
+			State:   fleet.Healthy,
+			Created: time.Unix(int64(n), 0).UTC(),
+		}
 		if n < 5 {
 			i.State, i.Reason = fleet.Terminated, reason.Plain(fmt.Sprint("ended for reason ", n))
 		}
@@ -61,7 +77,13 @@ func shown(h query.History) (ids []string) {
 
 func TestTheHistoryIsTheNewestFirstWithHowEachEnded(t *testing.T) {
 	look := past(t)
-	all, limited := access.WithCaller(t.Context(), access.LocalUser("ada")), access.WithCaller(t.Context(), access.Caller{Name: "b's", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}})
+	all, limited := access.WithCaller(
+		t.Context(),
+		access.LocalUser("ada"),
+	), access.WithCaller(
+		t.Context(),
+		access.Caller{Name: "b's", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}},
+	)
 	for name, test := range map[string]struct {
 		ctx  context.Context
 		q    query.HistoryFilter
@@ -90,7 +112,13 @@ func TestTheHistoryIsTheNewestFirstWithHowEachEnded(t *testing.T) {
 
 func TestTheBeginningOfAnIDFindsTheOnlyInstanceThatHasIt(t *testing.T) {
 	look := past(t)
-	all, limited := access.WithCaller(t.Context(), access.LocalUser("ada")), access.WithCaller(t.Context(), access.Caller{Name: "b's", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}})
+	all, limited := access.WithCaller(
+		t.Context(),
+		access.LocalUser("ada"),
+	), access.WithCaller(
+		t.Context(),
+		access.Caller{Name: "b's", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}},
+	)
 	for _, id := range []string{"01i03", "01I03"} {
 		if i, err := look.Instance(all, id); err != nil || i.ID != "01i03" || i.Fleet != "fleet.b" {
 			t.Errorf("%s is %+v, %v", id, i, err)
@@ -98,10 +126,16 @@ func TestTheBeginningOfAnIDFindsTheOnlyInstanceThatHasIt(t *testing.T) {
 	}
 	_, err := look.Instance(all, "01i0")
 	var invalid *access.InvalidError
-	if !errors.As(err, &invalid) || !strings.Contains(err.Error(), `10 instances have an id that begins or ends with "01i0"`) || !strings.Contains(err.Error(), "01i09  fleet.b, healthy") {
+	if !errors.As(err, &invalid) ||
+		!strings.Contains(err.Error(), `10 instances have an id that begins or ends with "01i0"`) ||
+		!strings.Contains(err.Error(), "01i09  fleet.b, healthy") {
 		t.Errorf("an ambiguous id: %v", err)
 	}
-	if _, err := look.Instance(limited, "01i0"); err == nil || strings.Contains(err.Error(), "fleet.a") || !strings.Contains(err.Error(), "5 instances") {
+	if _, err := look.Instance(
+		limited,
+		"01i0",
+	); err == nil || strings.Contains(err.Error(), "fleet.a") ||
+		!strings.Contains(err.Error(), "5 instances") {
 		t.Errorf("the candidates of a limited caller: %v", err)
 	}
 	for _, id := range []string{"", "x", "01i00", "01i000", "%"} {
@@ -115,7 +149,13 @@ func TestTheBeginningOfAnIDFindsTheOnlyInstanceThatHasIt(t *testing.T) {
 // events shows "…cet6vksa", which was taken nowhere.
 func TestTheEndOfAnIDAsEventsShowItFindsTheOnlyInstanceThatHasIt(t *testing.T) {
 	look := past(t)
-	all, limited := access.WithCaller(t.Context(), access.LocalUser("ada")), access.WithCaller(t.Context(), access.Caller{Name: "b's", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}})
+	all, limited := access.WithCaller(
+		t.Context(),
+		access.LocalUser("ada"),
+	), access.WithCaller(
+		t.Context(),
+		access.Caller{Name: "b's", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}},
+	)
 	for _, id := range []string{"…i03", "…03", "…I03"} {
 		if i, err := look.Instance(all, id); err != nil || i.ID != "01i03" {
 			t.Errorf("%s is %+v, %v", id, i, err)
@@ -126,7 +166,11 @@ func TestTheEndOfAnIDAsEventsShowItFindsTheOnlyInstanceThatHasIt(t *testing.T) {
 		t.Errorf("…0 is %+v, %v", i, err)
 	}
 	var invalid *access.InvalidError
-	if _, err := look.Instance(all, "0"); !errors.As(err, &invalid) || !strings.Contains(err.Error(), `10 instances have an id that begins or ends with "0"; give more of it:`) || strings.Count(err.Error(), "01i00") != 1 {
+	if _, err := look.Instance(
+		all,
+		"0",
+	); !errors.As(err, &invalid) || !strings.Contains(err.Error(), `10 instances have an id that begins or ends with "0"; give more of it:`) ||
+		strings.Count(err.Error(), "01i00") != 1 {
 		t.Errorf("an ambiguous one: %v", err)
 	}
 	// What was cut off by mistake says of no instance that it is meant.

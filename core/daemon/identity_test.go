@@ -144,9 +144,20 @@ func (y *yard) verifies(block notaryConfig) {
 	p := newProviders(y.manager)
 	p.start(y.t.Context(), func(context.Context, loop.Event) {})
 	p.own["notary.main"] = p.run(pluginhost.Supervision{
-		Launch: pluginhost.Launch{Plugin: "notary", Provider: "notary.main", Path: path, Digest: "sha256:" + hex.EncodeToString(digest[:]),
-			RunDir: y.options.Place.Run, StartTimeout: time.Minute, Logger: y.options.Log},
-		Configuration: pluginhost.Configuration{Provider: secret.Resolved{Body: body}, Installation: "demo", StateDir: y.t.TempDir()},
+		Launch: pluginhost.Launch{
+			Plugin:       "notary",
+			Provider:     "notary.main",
+			Path:         path,
+			Digest:       "sha256:" + hex.EncodeToString(digest[:]),
+			RunDir:       y.options.Place.Run,
+			StartTimeout: time.Minute,
+			Logger:       y.options.Log,
+		},
+		Configuration: pluginhost.Configuration{
+			Provider:     secret.Resolved{Body: body},
+			Installation: "demo",
+			StateDir:     y.t.TempDir(),
+		},
 		Changed: func(s pluginhost.SupervisorStatus) {
 			if s.State == pluginhost.SupervisorReady {
 				ready <- struct{}{}
@@ -169,7 +180,16 @@ func (y *yard) verifies(block notaryConfig) {
 	y.must(err)
 	f := state.Fleets[0]
 	f.Admission.Identity = fleet.IdentityRequired
-	_, err = y.manager.store.ApplyDefinition(y.t.Context(), store.Apply{Expect: 1, Definition: fleet.Definition{Installation: "demo", Lock: "another"}, At: y.now(), By: "ada", Fleets: []fleet.ManagedFleet{f}})
+	_, err = y.manager.store.ApplyDefinition(
+		y.t.Context(),
+		store.Apply{
+			Expect:     1,
+			Definition: fleet.Definition{Installation: "demo", Lock: "another"},
+			At:         y.now(),
+			By:         "ada",
+			Fleets:     []fleet.ManagedFleet{f},
+		},
+	)
 	y.must(err)
 }
 
@@ -229,7 +249,9 @@ func TestAHostEnrollsByWhatThePluginsProcessVerifies(t *testing.T) {
 	}
 	y.must(os.Remove(trap))
 	r := y.shows(op, "it enrolls once the plugin is back", func(r fleet.Runner) bool { return r.Beats > 0 })
-	if r.Identity.Resource != "i-1" || r.Identity.Account != "1234" || r.Identity.Kind != "aws" || r.Identity.Verified.IsZero() || r.Tampered {
+	if r.Identity.Resource != "i-1" || r.Identity.Account != "1234" || r.Identity.Kind != "aws" ||
+		r.Identity.Verified.IsZero() ||
+		r.Tampered {
 		t.Errorf("remembered is %+v", r)
 	}
 }

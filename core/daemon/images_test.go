@@ -74,7 +74,11 @@ func TestRollbackNeedsPermissionAndAnEarlierGoodImage(t *testing.T) {
 
 func TestARollbackIsTakenBackByARolloutAndEachIsAudited(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
-	m := rolledOut(t, &now, func(r *fleet.Rollout) { r.Halted = &fleet.RolloutHalt{At: now, Reason: reason.Plain("it was lost")} })
+	m := rolledOut(
+		t,
+		&now,
+		func(r *fleet.Rollout) { r.Halted = &fleet.RolloutHalt{At: now, Reason: reason.Plain("it was lost")} },
+	)
 	ada := as(t, access.LocalUser("ada"))
 	say := func(word fleet.RolloutAction, want string, changed bool) {
 		t.Helper()
@@ -86,7 +90,15 @@ func TestARollbackIsTakenBackByARolloutAndEachIsAudited(t *testing.T) {
 	}
 	say(fleet.RollBack, "rolled back to image ubuntu (sha256:1111…)", true)
 	say(fleet.RollBack, "already", false) // the same word again goes no further back
-	if _, err := roll(ada, m, fleet.PauseRollout, orders.RolloutRequest{Subject: "demo"}); !errors.As(err, new(*access.ConflictError)) {
+	if _, err := roll(
+		ada,
+		m,
+		fleet.PauseRollout,
+		orders.RolloutRequest{Subject: "demo"},
+	); !errors.As(
+		err,
+		new(*access.ConflictError),
+	) {
 		t.Errorf("a pause took a rollback back: %v", err)
 	}
 	images, err := m.Images(ada)
@@ -99,7 +111,9 @@ func TestARollbackIsTakenBackByARolloutAndEachIsAudited(t *testing.T) {
 			states[string(f.Fleet)+" "+i.Digest[:11]] = f.State
 		}
 	}
-	if states["fleet.demo sha256:2c26"] != view.ImageRolledBack || states["fleet.demo sha256:1111"] == view.ImageKnownGood || states["fleet.other sha256:2c26"] != view.ImageActive {
+	if states["fleet.demo sha256:2c26"] != view.ImageRolledBack ||
+		states["fleet.demo sha256:1111"] == view.ImageKnownGood ||
+		states["fleet.other sha256:2c26"] != view.ImageActive {
 		t.Errorf("the images are %v", states)
 	}
 	say(fleet.ResumeRollout, "resumed: image ubuntu (sha256:2c26…), with a canary first", true)
@@ -118,7 +132,10 @@ func TestARollbackIsTakenBackByARolloutAndEachIsAudited(t *testing.T) {
 			}
 		}
 	}
-	if got := strings.Join(told, ", "); got != "image rollout ada, image rollout ada, image rollout ada, image rollback ada" {
+	if got := strings.Join(
+		told,
+		", ",
+	); got != "image rollout ada, image rollout ada, image rollout ada, image rollback ada" {
 		t.Errorf("audited: %s", got)
 	}
 }
@@ -138,7 +155,12 @@ func TestNobodyIsRolledBackToAQuarantinedImage(t *testing.T) {
 }
 
 // roll gives the order of a word.
-func roll(ctx context.Context, m *Daemon, word fleet.RolloutAction, r orders.RolloutRequest) (orders.RolloutReceipt, error) {
+func roll(
+	ctx context.Context,
+	m *Daemon,
+	word fleet.RolloutAction,
+	r orders.RolloutRequest,
+) (orders.RolloutReceipt, error) {
 	switch word {
 	case fleet.PauseRollout:
 		return m.Orders().PauseRollout(ctx, r)
@@ -150,8 +172,13 @@ func roll(ctx context.Context, m *Daemon, word fleet.RolloutAction, r orders.Rol
 
 func TestResumeWithoutASoakIsKeptSo(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
-	m := rolledOut(t, &now, func(r *fleet.Rollout) { r.Halted = &fleet.RolloutHalt{At: now, Reason: reason.Plain("it was lost")} })
-	receipt, err := m.Orders().ResumeRollout(as(t, access.LocalUser("ada")), orders.ResumeRequest{Subject: "demo", SkipSoak: true})
+	m := rolledOut(
+		t,
+		&now,
+		func(r *fleet.Rollout) { r.Halted = &fleet.RolloutHalt{At: now, Reason: reason.Plain("it was lost")} },
+	)
+	receipt, err := m.Orders().
+		ResumeRollout(as(t, access.LocalUser("ada")), orders.ResumeRequest{Subject: "demo", SkipSoak: true})
 	if err != nil || len(receipt.Fleets) != 1 || !strings.HasSuffix(receipt.Fleets[0].Done, ", without a soak") {
 		t.Errorf("%+v, %v", receipt, err)
 	}

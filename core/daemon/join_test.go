@@ -36,7 +36,12 @@ func labManager(t *testing.T, now *time.Time) *Daemon {
 	definition := fleet.Definition{
 		Installation: "demo", Manager: fleet.ManagerSettings{Advertise: "https://fleet.example:7443", Agents: agents},
 		Providers: []fleet.Provider{{Address: "manual.lab", Assets: []fleet.Asset{
-			{ID: "a", Platform: linux}, {ID: "b", Platform: linux}, {ID: "mac", Platform: fleet.Platform{OS: "darwin", Arch: "arm64"}},
+			{
+				ID:       "a",
+				Platform: linux,
+			},
+			{ID: "b", Platform: linux},
+			{ID: "mac", Platform: fleet.Platform{OS: "darwin", Arch: "arm64"}},
 		}}},
 	}
 	apply := store.Apply{Definition: definition, At: *now}
@@ -65,15 +70,19 @@ func TestJoinClaimsTheHostBeforeAnybodySeesItsToken(t *testing.T) {
 		t.Fatalf("%v: %+v", err, state)
 	}
 	claim, i := state.Claims[0], state.Instances[0]
-	if ticket.Fleet != "fleet.any" || ticket.Instance != i.ID || !ticket.Expires.Equal(now.Add(24*time.Hour)) || ticket.Renewed || i.Asset != "a" {
+	if ticket.Fleet != "fleet.any" || ticket.Instance != i.ID || !ticket.Expires.Equal(now.Add(24*time.Hour)) ||
+		ticket.Renewed ||
+		i.Asset != "a" {
 		t.Errorf("%+v for %+v", ticket, i)
 	}
 	token := tokenIn(t, ticket.Command)
 	subject, _, err := m.store.EnrollmentSubject(ctx, i.Key)
-	if err != nil || !m.Enrollment.Verify(token, subject.Operation) || !subject.Operation.TokenExpires.Equal(claim.Expires) {
+	if err != nil || !m.Enrollment.Verify(token, subject.Operation) ||
+		!subject.Operation.TokenExpires.Equal(claim.Expires) {
 		t.Errorf("the token isn't good: %v", err)
 	}
-	if !strings.Contains(ticket.Command, "'https://fleet.example:7443/v1/runner/download?target=linux-amd64'") || strings.Contains(ticket.Command, "\n") {
+	if !strings.Contains(ticket.Command, "'https://fleet.example:7443/v1/runner/download?target=linux-amd64'") ||
+		strings.Contains(ticket.Command, "\n") {
 		t.Errorf("the line: %s", ticket.Command)
 	}
 	stored, err := json.Marshal(state)
@@ -87,7 +96,8 @@ func TestJoinClaimsTheHostBeforeAnybodySeesItsToken(t *testing.T) {
 		t.Fatalf("again: %+v, %v", again, err)
 	}
 	subject, _, err = m.store.EnrollmentSubject(ctx, i.Key)
-	if err != nil || m.Enrollment.Verify(token, subject.Operation) || !m.Enrollment.Verify(tokenIn(t, again.Command), subject.Operation) {
+	if err != nil || m.Enrollment.Verify(token, subject.Operation) ||
+		!m.Enrollment.Verify(tokenIn(t, again.Command), subject.Operation) {
 		t.Errorf("the first token is still good, or the second isn't: %v", err)
 	}
 }
@@ -153,20 +163,38 @@ func TestJoinRefusesAFullFleetAndAHostThatIsJoined(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := state.Instances[0]
-	if err := m.store.Enroll(ctx, fleet.Runner{ID: "r1", Instance: i.ID, Fleet: i.Fleet, Operation: i.Key}, state.Claims[0].TokenHash); err != nil {
+	if err := m.store.Enroll(
+		ctx,
+		fleet.Runner{ID: "r1", Instance: i.ID, Fleet: i.Fleet, Operation: i.Key},
+		state.Claims[0].TokenHash,
+	); err != nil {
 		t.Fatal(err)
 	}
-	conflict("an enrolled host", orders.JoinRequest{Host: "a"}, fmt.Sprintf("is joined to fleet.any (instance %s", ticket.Instance))
+	conflict(
+		"an enrolled host",
+		orders.JoinRequest{Host: "a"},
+		fmt.Sprintf("is joined to fleet.any (instance %s", ticket.Instance),
+	)
 }
 
 func TestAPersonHearsWhatMayKeepTheLineFromWorking(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := labManager(t, &now)
 	linux := fleet.Platform{OS: "linux", Arch: "x86_64"}
-	if _, notes, err := m.joinBootstrap(t.Context(), "manual.lab", linux); err != nil || len(notes) != 1 || !strings.Contains(notes[0], "No manager is running") {
+	if _, notes, err := m.joinBootstrap(
+		t.Context(),
+		"manual.lab",
+		linux,
+	); err != nil || len(notes) != 1 ||
+		!strings.Contains(notes[0], "No manager is running") {
 		t.Errorf("%v, %v", notes, err)
 	}
-	if _, _, err := m.joinBootstrap(t.Context(), "manual.lab", fleet.Platform{OS: "linux", Arch: "arm64"}); err == nil || !strings.Contains(err.Error(), "no agent binary for linux-arm64") {
+	if _, _, err := m.joinBootstrap(
+		t.Context(),
+		"manual.lab",
+		fleet.Platform{OS: "linux", Arch: "arm64"},
+	); err == nil ||
+		!strings.Contains(err.Error(), "no agent binary for linux-arm64") {
 		t.Errorf("a platform without an agent: %v", err)
 	}
 	for address, here := range map[string]bool{"https://127.0.0.1:1": true, "https://[::]:7443": true, "https://localhost:2": true, "https://10.0.0.1:1": false} {

@@ -64,9 +64,21 @@ func newYard(t *testing.T) *yard {
 	y.options.Clock = func() time.Time { return time.Now().Add(time.Duration(y.ahead.Load())) }
 	y.options.Log = slog.New(slog.NewTextHandler(y.log, nil))
 	y.start()
-	f := fleet.ManagedFleet{ID: "f1", Operational: fleet.FleetActive, RunnerFleet: fleet.RunnerFleet{Address: "fleet.demo", Instance: []byte(`{}`), Timeouts: fleet.DefaultTimeouts()}}
+	f := fleet.ManagedFleet{
+		ID:          "f1",
+		Operational: fleet.FleetActive,
+		RunnerFleet: fleet.RunnerFleet{Address: "fleet.demo", Instance: []byte(`{}`), Timeouts: fleet.DefaultTimeouts()},
+	}
 	f.Timeouts.Heartbeat = time.Second // beats every quarter of a second
-	_, err := y.manager.store.ApplyDefinition(t.Context(), store.Apply{Definition: fleet.Definition{Installation: "demo"}, At: y.now(), By: "ada", Fleets: []fleet.ManagedFleet{f}})
+	_, err := y.manager.store.ApplyDefinition(
+		t.Context(),
+		store.Apply{
+			Definition: fleet.Definition{Installation: "demo"},
+			At:         y.now(),
+			By:         "ada",
+			Fleets:     []fleet.ManagedFleet{f},
+		},
+	)
 	y.must(err)
 	t.Cleanup(y.stop)
 	return y
@@ -113,14 +125,34 @@ func (y *yard) request() (fleet.CapacityInstanceID, fleet.OperationID) {
 	authority := y.manager.Authorities.Signing()
 	nonce, err := y.manager.Enrollment.NewNonce(rand.Reader)
 	y.must(err)
-	op := fleet.Operation{ID: fleet.OperationID(key), Kind: fleet.ProvisionOperation, Instance: fleet.CapacityInstanceID(id), Fleet: "f1", Created: y.now(), State: fleet.OperationInProgress, Nonce: nonce}
+	op := fleet.Operation{
+		ID:       fleet.OperationID(key),
+		Kind:     fleet.ProvisionOperation,
+		Instance: fleet.CapacityInstanceID(id),
+		Fleet:    "f1",
+		Created:  y.now(),
+		State:    fleet.OperationInProgress,
+		Nonce:    nonce,
+	}
 	op.TokenHash = y.manager.Enrollment.Hash(y.manager.Enrollment.Token(op.ID, nonce))
 	op.TokenExpires = y.now().Add(30 * time.Minute)
 	op.Request, err = json.Marshal(fleet.ProvisionIntent{Fleet: "fleet.demo", Bootstrap: fleet.BootstrapIntent{
 		ManagerURL: "https://" + y.address, CAFingerprint: authority.Fingerprint(), ServerName: authority.ServerName()}})
 	y.must(err)
-	i := fleet.CapacityInstance{ID: fleet.CapacityInstanceID(id), Fleet: "f1", Key: op.ID, State: fleet.Bootstrapping, Since: y.now(), Created: y.now()}
-	y.must(y.manager.store.Commit(y.t.Context(), store.Change{Instances: []fleet.CapacityInstance{i}, Operations: []fleet.Operation{op}}))
+	i := fleet.CapacityInstance{
+		ID:      fleet.CapacityInstanceID(id),
+		Fleet:   "f1",
+		Key:     op.ID,
+		State:   fleet.Bootstrapping,
+		Since:   y.now(),
+		Created: y.now(),
+	}
+	y.must(
+		y.manager.store.Commit(
+			y.t.Context(),
+			store.Change{Instances: []fleet.CapacityInstance{i}, Operations: []fleet.Operation{op}},
+		),
+	)
 	return i.ID, op.ID
 }
 
@@ -143,7 +175,11 @@ func (y *yard) boot(id fleet.OperationID, folder string) *host {
 	y.must(json.Unmarshal(subject.Operation.Request, &intent))
 	token := y.manager.Enrollment.TokenOf(subject.Operation)
 	trust := func(t agentapi.Trust, checkTime bool) *tls.Config {
-		d := bootstrap.Document{ManagerURL: intent.Bootstrap.ManagerURL, CAFingerprint: intent.Bootstrap.CAFingerprint, ServerName: intent.Bootstrap.ServerName}
+		d := bootstrap.Document{
+			ManagerURL:    intent.Bootstrap.ManagerURL,
+			CAFingerprint: intent.Bootstrap.CAFingerprint,
+			ServerName:    intent.Bootstrap.ServerName,
+		}
 		if t != (agentapi.Trust{}) {
 			d.CAFingerprint, d.ServerName = t.CAFingerprint, t.ServerName
 		}
@@ -206,7 +242,11 @@ func TestRotatedAuthorityEndsOnceNoAgentNeedsIt(t *testing.T) {
 	_, late := y.request() // its host boots after the rotation
 	h := y.boot(working, filepath.Join(t.TempDir(), "a"))
 	old := y.manager.Authorities.Signing()
-	before := y.shows(working, "the agent beats", func(r fleet.Runner) bool { return r.Beats > 0 && r.Authority == old.KeyID() })
+	before := y.shows(
+		working,
+		"the agent beats",
+		func(r fleet.Runner) bool { return r.Beats > 0 && r.Authority == old.KeyID() },
+	)
 
 	fresh, err := y.manager.RotateKey(y.ctx(), "ca")
 	y.must(err)
@@ -237,7 +277,11 @@ func TestRotatedAuthorityEndsOnceNoAgentNeedsIt(t *testing.T) {
 	}
 	y.ahead.Add(int64(2 * time.Hour)) // all certificates of the old one are over
 	y.boot(working, h.folder)
-	y.shows(working, "it has a certificate of the new authority", func(r fleet.Runner) bool { return r.Issuer == fresh.ID && r.Authority == fresh.ID })
+	y.shows(
+		working,
+		"it has a certificate of the new authority",
+		func(r fleet.Runner) bool { return r.Issuer == fresh.ID && r.Authority == fresh.ID },
+	)
 	y.must(y.manager.DeleteIdle(t.Context()))
 	if _, there := y.key(old.KeyID()); there {
 		k, _ := y.key(old.KeyID())
@@ -380,7 +424,11 @@ func TestAStrangeKeyFileRefusesTheStartByNameAndWithARemedy(t *testing.T) {
 					t.Fatal(err)
 				}
 				for range 2 { // a refusal that left another key behind would be believed the next time
-					if _, err := Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), c.says) {
+					if _, err := Open(
+						t.Context(),
+						o,
+					); err == nil || !strings.Contains(err.Error(), path) ||
+						!strings.Contains(err.Error(), c.says) {
 						t.Fatalf("the error is %v; it should name %s and say %q", err, path, c.says)
 					}
 				}
@@ -402,7 +450,11 @@ func TestKeysAreForWhomMayManageTheWholeInstallation(t *testing.T) {
 	}
 	ctx := access.WithCaller(t.Context(), access.LocalUser("ada"))
 	var invalid *access.InvalidError
-	if _, err := m.RotateKey(ctx, "house"); !errors.As(err, &invalid) || !strings.Contains(err.Error(), "authority, enrollment") {
+	if _, err := m.RotateKey(
+		ctx,
+		"house",
+	); !errors.As(err, &invalid) ||
+		!strings.Contains(err.Error(), "authority, enrollment") {
 		t.Errorf("an unknown kind: %v", err)
 	}
 	if err := m.DeleteKey(ctx, m.Enrollment.KeyID()); err == nil || !strings.Contains(err.Error(), "in use") {

@@ -40,7 +40,7 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("the state directory %s is in use by %s; wait until it ends, or stop it", e.State, e.Holder)
 }
 
-// writerLock is held for a manager's life: there is one writer [277].
+// writerLock is held for a manager's life: there is one writer (spec §277).
 type writerLock struct {
 	flock *flock.Flock
 	note  string

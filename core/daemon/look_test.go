@@ -18,13 +18,23 @@ func TestTheNewestDecisionsAboutAFleetAreShown(t *testing.T) {
 	m := open(t, o)
 	defer m.Close()
 	f := fleet.ManagedFleet{ID: "f1", RunnerFleet: fleet.RunnerFleet{Address: "fleet.a"}, Operational: fleet.FleetActive}
-	if _, err := m.store.ApplyDefinition(t.Context(), store.Apply{Definition: fleet.Definition{Installation: "demo"}, Fleets: []fleet.ManagedFleet{f}, By: "a test"}); err != nil {
+	if _, err := m.store.ApplyDefinition(
+		t.Context(),
+		store.Apply{Definition: fleet.Definition{Installation: "demo"}, Fleets: []fleet.ManagedFleet{f}, By: "a test"},
+	); err != nil {
 		t.Fatal(err)
 	}
 	var change store.Change
 	for n := range 4 {
 		change.Decisions = append(change.Decisions, fleet.Decision{
-			ID: fmt.Sprint("d", n), Fleet: f.ID, At: time.Unix(int64(n), 0).UTC(), Kind: fleet.ScaleUp, Reason: reason.Plain(fmt.Sprint("reason ", n)),
+			ID: fmt.Sprint(
+				"d",
+				n,
+			),
+			Fleet:  f.ID,
+			At:     time.Unix(int64(n), 0).UTC(),
+			Kind:   fleet.ScaleUp,
+			Reason: reason.Plain(fmt.Sprint("reason ", n)),
 		})
 	}
 	if err := m.store.Commit(t.Context(), change); err != nil {
@@ -36,7 +46,8 @@ func TestTheNewestDecisionsAboutAFleetAreShown(t *testing.T) {
 	}
 	defer look.Close()
 	got, err := look.Decisions(access.WithCaller(t.Context(), access.LocalUser("ada")), f.Address, 2)
-	if err != nil || len(got) != 2 || got[0].Reason.Text() != "reason 3" || got[1].Reason.Text() != "reason 2" || !got[0].At.Equal(time.Unix(3, 0)) {
+	if err != nil || len(got) != 2 || got[0].Reason.Text() != "reason 3" || got[1].Reason.Text() != "reason 2" ||
+		!got[0].At.Equal(time.Unix(3, 0)) {
 		t.Errorf("decisions %+v, error %v", got, err)
 	}
 	if err := look.store.SetSetting(t.Context(), "x", "y"); !errors.Is(err, store.ErrReadOnly) {

@@ -20,12 +20,23 @@ import (
 func options(t testing.TB) workspace.Options {
 	t.Helper()
 	state := filepath.Join(t.TempDir(), "state")
-	place, err := workspace.FindPlace(state, "demo", func(name string) (string, bool) { return "/home/ci", name == "HOME" })
+	place, err := workspace.FindPlace(
+		state,
+		"demo",
+		func(name string) (string, bool) { return "/home/ci", name == "HOME" },
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(place.Run) })
-	return workspace.Options{Place: place, Installation: "demo", Version: "0.1.0", Command: "test", Clock: time.Now, Log: slog.New(slog.DiscardHandler)}
+	return workspace.Options{
+		Place:        place,
+		Installation: "demo",
+		Version:      "0.1.0",
+		Command:      "test",
+		Clock:        time.Now,
+		Log:          slog.New(slog.DiscardHandler),
+	}
 }
 
 func open(t testing.TB, o workspace.Options) *Daemon {
@@ -79,7 +90,10 @@ func TestAStateDirectoryBelongsToOneInstallation(t *testing.T) {
 	m := open(t, o)
 	applied, _, err := m.store.LoadApplied(t.Context())
 	if err == nil {
-		_, err = m.store.ApplyDefinition(t.Context(), store.Apply{Expect: applied.Serial, Definition: fleet.Definition{Installation: "demo"}, By: "a test"})
+		_, err = m.store.ApplyDefinition(
+			t.Context(),
+			store.Apply{Expect: applied.Serial, Definition: fleet.Definition{Installation: "demo"}, By: "a test"},
+		)
 	}
 	if err := errors.Join(err, m.Close()); err != nil {
 		t.Fatal(err)

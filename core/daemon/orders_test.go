@@ -17,13 +17,27 @@ func withInstance(t *testing.T) *Daemon {
 	t.Helper()
 	m := open(t, options(t))
 	t.Cleanup(func() { _ = m.Close() })
-	f := fleet.ManagedFleet{ID: "f1", Operational: fleet.FleetActive, RunnerFleet: fleet.RunnerFleet{Address: "fleet.demo", Provider: "local.here"}}
-	if _, err := m.store.ApplyDefinition(t.Context(), store.Apply{Definition: fleet.Definition{Installation: "demo"}, At: m.options.Clock(), Fleets: []fleet.ManagedFleet{f}}); err != nil {
+	f := fleet.ManagedFleet{
+		ID:          "f1",
+		Operational: fleet.FleetActive,
+		RunnerFleet: fleet.RunnerFleet{Address: "fleet.demo", Provider: "local.here"},
+	}
+	if _, err := m.store.ApplyDefinition(
+		t.Context(),
+		store.Apply{
+			Definition: fleet.Definition{Installation: "demo"},
+			At:         m.options.Clock(),
+			Fleets:     []fleet.ManagedFleet{f},
+		},
+	); err != nil {
 		t.Fatal(err)
 	}
 	op := fleet.Operation{ID: "k1", Kind: fleet.ProvisionOperation, Instance: "i1", Fleet: "f1", Request: []byte(`{}`)}
 	i := fleet.CapacityInstance{ID: "i1", Fleet: "f1", Provider: "local.here", Key: "k1", State: fleet.Healthy}
-	if err := m.store.Commit(t.Context(), store.Change{Instances: []fleet.CapacityInstance{i}, Operations: []fleet.Operation{op}}); err != nil {
+	if err := m.store.Commit(
+		t.Context(),
+		store.Change{Instances: []fleet.CapacityInstance{i}, Operations: []fleet.Operation{op}},
+	); err != nil {
 		t.Fatal(err)
 	}
 	return m
@@ -53,11 +67,23 @@ func TestAnOrderIsForWhomMayGiveItAndForTheirFleets(t *testing.T) {
 		{"no such provider", access.LocalUser("ada"), orders.AdoptRequest{Provider: "local.none", Resource: "x", Fleet: "fleet.demo"}, new(*access.InvalidError)},
 		{"no such outcome", access.LocalUser("ada"), orders.ResolveRequest{Outcome: "dance", Instance: "i1"}, new(*access.InvalidError)},
 	} {
-		if _, err := giveInstance(access.WithCaller(t.Context(), test.caller), m.Orders(), test.order); !errors.As(err, test.want) {
+		if _, err := giveInstance(
+			access.WithCaller(t.Context(), test.caller),
+			m.Orders(),
+			test.order,
+		); !errors.As(
+			err,
+			test.want,
+		) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
-	if _, err := giveInstance(access.WithCaller(t.Context(), access.LocalUser("ada")), m.Orders(), replace); err == nil || !strings.Contains(err.Error(), "isn't running") {
+	if _, err := giveInstance(
+		access.WithCaller(t.Context(), access.LocalUser("ada")),
+		m.Orders(),
+		replace,
+	); err == nil ||
+		!strings.Contains(err.Error(), "isn't running") {
 		t.Errorf("a manager that isn't running: %v", err)
 	}
 }
@@ -87,7 +113,10 @@ func TestAnOrderIsNamedAsItWasTypedAndItsInstanceWhole(t *testing.T) {
 func TestALetterOfAnIDIsNoOrderAboutIt(t *testing.T) {
 	m := withInstance(t)
 	_, err := m.CheckOrders().ReplaceInstance(as(t, access.LocalUser("ada")), "i")
-	if wrong := (*access.InvalidError)(nil); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "at least 8 letters") {
+	if wrong := (*access.InvalidError)(
+		nil,
+	); !errors.As(err, &wrong) ||
+		!strings.Contains(err.Error(), "at least 8 letters") {
 		t.Errorf("%v", err)
 	}
 }
@@ -95,15 +124,27 @@ func TestALetterOfAnIDIsNoOrderAboutIt(t *testing.T) {
 func TestALimitedTokenSeesTheOrphansOfItsFleetsAndNothingForeign(t *testing.T) {
 	m := withInstance(t)
 	m.observed = func() snapshot.Observations {
-		return snapshot.Observations{Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": {Orphans: 2, Foreign: 1, Resources: []fleet.UnrecordedResource{
-			{ID: "a", Classification: fleet.Orphan, Fleet: "fleet.demo"}, {ID: "b", Classification: fleet.Orphan}, {ID: "c", Classification: fleet.Foreign},
-		}}}}
+		return snapshot.Observations{
+			Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{
+				"local.here": {Orphans: 2, Foreign: 1, Resources: []fleet.UnrecordedResource{
+					{
+						ID:             "a",
+						Classification: fleet.Orphan,
+						Fleet:          "fleet.demo",
+					},
+					{ID: "b", Classification: fleet.Orphan},
+					{ID: "c", Classification: fleet.Foreign},
+				}},
+			},
+		}
 	}
 	for _, test := range []struct {
 		fleets []fleet.FleetAddress
 		want   int
 	}{{nil, 3}, {[]fleet.FleetAddress{"fleet.demo"}, 1}, {[]fleet.FleetAddress{"fleet.other"}, 0}} {
-		found, err := m.Unrecorded(access.WithCaller(t.Context(), access.Caller{Permissions: access.AllPermissions(), Fleets: test.fleets}))
+		found, err := m.Unrecorded(
+			access.WithCaller(t.Context(), access.Caller{Permissions: access.AllPermissions(), Fleets: test.fleets}),
+		)
 		if err != nil || len(found) != test.want {
 			t.Errorf("limited to %v: %v, %v", test.fleets, found, err)
 		}

@@ -21,19 +21,37 @@ func withTwoFleets(t *testing.T, now *time.Time) *Daemon {
 	t.Helper()
 	m := withFleets(t, now)
 	class := fleet.CapacityClass{Name: "small", Platform: fleet.Platform{OS: "linux", Arch: "x86_64"}}
-	demo := fleet.ManagedFleet{ID: "f1", Operational: fleet.FleetActive, RunnerFleet: fleet.RunnerFleet{Address: "fleet.demo", Provider: "local.here", Class: class,
-		Image: fleet.Image{Name: "ubuntu", Digest: badImage}, Scaling: fleet.ScalingPolicy{Min: 2, Max: 4},
-		Cost: fleet.CostPolicy{Hourly: fleet.Money{Micros: 192_000, Currency: "USD"}, MaxHourly: fleet.Money{Micros: 300_000, Currency: "USD"}}}}
+	demo := fleet.ManagedFleet{
+		ID:          "f1",
+		Operational: fleet.FleetActive,
+		RunnerFleet: fleet.RunnerFleet{
+			Address:  "fleet.demo",
+			Provider: "local.here",
+			Class:    class,
+			Image:    fleet.Image{Name: "ubuntu", Digest: badImage},
+			Scaling:  fleet.ScalingPolicy{Min: 2, Max: 4},
+			Cost: fleet.CostPolicy{
+				Hourly:    fleet.Money{Micros: 192_000, Currency: "USD"},
+				MaxHourly: fleet.Money{Micros: 300_000, Currency: "USD"},
+			},
+		},
+	}
 	other := demo
 	other.ID, other.Address, other.Scope.Tenant = "f2", "fleet.other", "acme"
 	fleets := []fleet.ManagedFleet{demo, other}
 	d := fleet.Definition{Installation: "demo", Providers: []fleet.Provider{{Address: "local.here"}}}
-	if _, err := m.store.ApplyDefinition(t.Context(), store.Apply{Expect: 1, Definition: d, At: *now, Fleets: fleets}); err != nil {
+	if _, err := m.store.ApplyDefinition(
+		t.Context(),
+		store.Apply{Expect: 1, Definition: d, At: *now, Fleets: fleets},
+	); err != nil {
 		t.Fatal(err)
 	}
 	op := fleet.Operation{ID: "k1", Kind: fleet.ProvisionOperation, Instance: "i1", Fleet: "f1", Request: []byte(`{}`)}
 	i := fleet.CapacityInstance{ID: "i1", Fleet: "f1", Provider: "local.here", Key: "k1", State: fleet.Healthy}
-	if err := m.store.Commit(t.Context(), store.Change{Instances: []fleet.CapacityInstance{i}, Operations: []fleet.Operation{op}}); err != nil {
+	if err := m.store.Commit(
+		t.Context(),
+		store.Change{Instances: []fleet.CapacityInstance{i}, Operations: []fleet.Operation{op}},
+	); err != nil {
 		t.Fatal(err)
 	}
 	return m
@@ -45,7 +63,11 @@ func TestAnOverrideNeedsThePermissionOfItsFleet(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := withTwoFleets(t, &now)
 	only := func(p ...access.Permission) access.Caller { return access.Caller{Name: "bob", Permissions: p} }
-	limited := access.Caller{Name: "bob", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.other"}}
+	limited := access.Caller{
+		Name:        "bob",
+		Permissions: access.AllPermissions(),
+		Fleets:      []fleet.FleetAddress{"fleet.other"},
+	}
 	scale := orders.ScaleRequest{Fleet: "demo", Min: number(3), For: time.Hour}
 	freeze := orders.FreezeFleetRequest{Fleet: "demo"}
 	for _, test := range []struct {
@@ -83,11 +105,19 @@ func TestAnOverrideNeedsThePermissionOfItsFleet(t *testing.T) {
 		if !errors.As(err, test.want) {
 			t.Errorf("%s: %v", test.name, err)
 		}
-		if _, before := give(as(t, test.caller), m.CheckOrders(), test.order); before == nil || err == nil || before.Error() != err.Error() {
+		if _, before := give(
+			as(t, test.caller),
+			m.CheckOrders(),
+			test.order,
+		); before == nil || err == nil ||
+			before.Error() != err.Error() {
 			t.Errorf("%s: the check says %v, and the order %v", test.name, before, err)
 		}
 	}
-	if kept, err := m.store.Overrides(t.Context()); err != nil || len(kept.Freezes)+len(kept.ScaleOverrides)+len(kept.Pins)+len(kept.Quarantines)+len(kept.CostOverrides) > 0 {
+	if kept, err := m.store.Overrides(
+		t.Context(),
+	); err != nil ||
+		len(kept.Freezes)+len(kept.ScaleOverrides)+len(kept.Pins)+len(kept.Quarantines)+len(kept.CostOverrides) > 0 {
 		t.Errorf("what was refused is kept: %+v, %v", kept, err)
 	}
 }
@@ -98,16 +128,23 @@ func TestACheckSaysWhatAnOrderWouldDoAndKeepsNothing(t *testing.T) {
 	ctx := as(t, access.LocalUser("ada"))
 	order := orders.ScaleRequest{Fleet: "demo", Min: number(3), For: time.Hour}
 	receipt, err := give(ctx, m.CheckOrders(), order)
-	if err != nil || receipt.Changed || !strings.HasPrefix(receipt.Done, "min = 3 and max = 4 until 2026-05-04 11:00 UTC") {
+	if err != nil || receipt.Changed ||
+		!strings.HasPrefix(receipt.Done, "min = 3 and max = 4 until 2026-05-04 11:00 UTC") {
 		t.Errorf("the check says %+v, %v", receipt, err)
 	}
-	if receipt, err := m.CheckOrders().DrainInstance(ctx, orders.DrainRequest{Instance: "i1"}); err != nil || receipt.Instance != "i1" {
+	if receipt, err := m.CheckOrders().
+		DrainInstance(ctx, orders.DrainRequest{Instance: "i1"}); err != nil ||
+		receipt.Instance != "i1" {
 		t.Errorf("the check of a drain says %+v, %v", receipt, err)
 	}
 	if kept, err := m.store.Overrides(t.Context()); err != nil || len(kept.ScaleOverrides) > 0 {
 		t.Errorf("what was only checked is kept: %+v, %v", kept, err)
 	}
-	if trail, err := m.Audit(ctx, 10); err != nil || slices.ContainsFunc(trail, func(r access.AuditRecord) bool { return r.Action != "apply" }) {
+	if trail, err := m.Audit(
+		ctx,
+		10,
+	); err != nil ||
+		slices.ContainsFunc(trail, func(r access.AuditRecord) bool { return r.Action != "apply" }) {
 		t.Errorf("what was only checked is audited as done: %+v, %v", trail, err)
 	}
 }
@@ -123,10 +160,14 @@ func TestCheckOfAClearOrARolloutKeepsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if receipt, err := m.CheckOrders().ClearFleetFreeze(ctx, "demo"); err != nil || receipt.Changed || !strings.HasPrefix(receipt.Done, "the freeze is cleared") {
+	if receipt, err := m.CheckOrders().
+		ClearFleetFreeze(ctx, "demo"); err != nil || receipt.Changed ||
+		!strings.HasPrefix(receipt.Done, "the freeze is cleared") {
 		t.Errorf("the check of the end of a freeze says %+v, %v", receipt, err)
 	}
-	if receipt, err := m.CheckOrders().PauseRollout(ctx, orders.RolloutRequest{Subject: "demo"}); err != nil || len(receipt.Fleets) != 1 || !receipt.Fleets[0].Changed {
+	if receipt, err := m.CheckOrders().
+		PauseRollout(ctx, orders.RolloutRequest{Subject: "demo"}); err != nil || len(receipt.Fleets) != 1 ||
+		!receipt.Fleets[0].Changed {
 		t.Errorf("the check of a pause says %+v, %v", receipt, err)
 	}
 	if kept, err := m.store.Overrides(t.Context()); err != nil || len(kept.Freezes) != 1 || len(kept.Rollouts) > 0 {
@@ -142,7 +183,12 @@ func TestPinEndsByTheEndOfItsInstancesID(t *testing.T) {
 	m := withTwoFleets(t, &now)
 	ctx := as(t, access.LocalUser("ada"))
 	for _, o := range []any{orders.PinRequest{Instance: "…1", For: time.Hour}, cleared{orders.PinRequest{Instance: "…1"}}} {
-		if receipt, err := give(ctx, m.Orders(), o); err != nil || !receipt.Changed || receipt.Subject != "instance i1 of fleet.demo" {
+		if receipt, err := give(
+			ctx,
+			m.Orders(),
+			o,
+		); err != nil || !receipt.Changed ||
+			receipt.Subject != "instance i1 of fleet.demo" {
 			t.Errorf("%+v: %+v, %v", o, receipt, err)
 		}
 	}
@@ -168,7 +214,12 @@ func TestAnOverrideIsAuditedShownAndCleared(t *testing.T) {
 		orders.QuarantineFleetRequest{Fleet: "demo"},
 		orders.QuarantineInstanceRequest{Instance: "i1"},
 		orders.QuarantineImageRequest{Image: "image.ubuntu"},
-		orders.OverrideCostsRequest{Fleet: "demo", MaxHourly: fleet.Money{Micros: 900_000, Currency: "USD"}, For: time.Hour, Reason: "incident 12"},
+		orders.OverrideCostsRequest{
+			Fleet:     "demo",
+			MaxHourly: fleet.Money{Micros: 900_000, Currency: "USD"},
+			For:       time.Hour,
+			Reason:    "incident 12",
+		},
 	}
 	for _, o := range all {
 		if receipt := set(o); !receipt.Changed || receipt.Loop || receipt.Done == "" || receipt.Subject == "" {
@@ -180,7 +231,10 @@ func TestAnOverrideIsAuditedShownAndCleared(t *testing.T) {
 		t.Fatal(err)
 	}
 	demo := fleets[0]
-	if demo.Operational != fleet.FleetFrozen || demo.Max != 9 || demo.Min != 2 || demo.Override == nil || len(demo.Overrides) != 5 || demo.Cost == nil || demo.Cost.MaxHourly.Micros != 900_000 {
+	if demo.Operational != fleet.FleetFrozen || demo.Max != 9 || demo.Min != 2 || demo.Override == nil ||
+		len(demo.Overrides) != 5 ||
+		demo.Cost == nil ||
+		demo.Cost.MaxHourly.Micros != 900_000 {
 		t.Errorf("%s, min %d, max %d, %+v, says %q", demo.Operational, demo.Min, demo.Max, demo.Override, demo.Overrides)
 	}
 	if i, err := m.Instance(as(t, ada), "i1"); err != nil || i.Pin == nil || i.Pin.By != "ada" {
@@ -195,7 +249,19 @@ func TestAnOverrideIsAuditedShownAndCleared(t *testing.T) {
 			t.Errorf("again: %+v", again)
 		}
 	}
-	if kept, _ := m.store.Overrides(t.Context()); len(kept.Freezes)+len(kept.ScaleOverrides)+len(kept.Pins)+len(kept.Quarantines)+len(kept.CostOverrides) > 0 {
+	if kept, _ := m.store.Overrides(
+		t.Context(),
+	); len(
+		kept.Freezes,
+	)+len(
+		kept.ScaleOverrides,
+	)+len(
+		kept.Pins,
+	)+len(
+		kept.Quarantines,
+	)+len(
+		kept.CostOverrides,
+	) > 0 {
 		t.Errorf("it stands: %+v", kept)
 	}
 	records, err := m.Audit(as(t, ada), 0)
@@ -232,7 +298,13 @@ func TestReservationsAreMadeListedAndCancelled(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := withTwoFleets(t, &now)
 	ada := access.LocalUser("ada")
-	good := orders.ReservationRequest{Class: "small", Quantity: 3, Start: now.Add(time.Hour), End: now.Add(2 * time.Hour), LeadTime: 10 * time.Minute}
+	good := orders.ReservationRequest{
+		Class:    "small",
+		Quantity: 3,
+		Start:    now.Add(time.Hour),
+		End:      now.Add(2 * time.Hour),
+		LeadTime: 10 * time.Minute,
+	}
 	with := func(change func(*orders.ReservationRequest)) orders.ReservationRequest {
 		r := good
 		change(&r)
@@ -253,7 +325,13 @@ func TestReservationsAreMadeListedAndCancelled(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := m.CreateReservation(as(t, ada), with(func(r *orders.ReservationRequest) { r.Fleet = "none" })); !errors.As(err, new(*access.NotFoundError)) {
+	if _, err := m.CreateReservation(
+		as(t, ada),
+		with(func(r *orders.ReservationRequest) { r.Fleet = "none" }),
+	); !errors.As(
+		err,
+		new(*access.NotFoundError),
+	) {
 		t.Errorf("no such fleet: %v", err)
 	}
 	made, err := m.CreateReservation(as(t, ada), good)
@@ -266,11 +344,18 @@ func TestReservationsAreMadeListedAndCancelled(t *testing.T) {
 	if err != nil || large.Missing != 3 || large.Reason.IsZero() {
 		t.Errorf("%+v, %v", large, err)
 	}
-	limited := access.Caller{Name: "bob", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.other"}}
+	limited := access.Caller{
+		Name:        "bob",
+		Permissions: access.AllPermissions(),
+		Fleets:      []fleet.FleetAddress{"fleet.other"},
+	}
 	if _, err := m.CreateReservation(as(t, limited), good); !errors.As(err, new(*access.DeniedError)) {
 		t.Errorf("a limited token reserves of any fleet: %v", err)
 	}
-	theirs, err := m.CreateReservation(as(t, limited), with(func(r *orders.ReservationRequest) { r.Fleet, r.Scope.Tenant, r.Dedicated = "other", "acme", true }))
+	theirs, err := m.CreateReservation(
+		as(t, limited),
+		with(func(r *orders.ReservationRequest) { r.Fleet, r.Scope.Tenant, r.Dedicated = "other", "acme", true }),
+	)
 	if err != nil || theirs.Missing != 0 {
 		t.Errorf("%+v, %v", theirs, err)
 	}

@@ -21,7 +21,10 @@ func TestAnOwnershipKeyIsNotDroppedUnderOrphans(t *testing.T) {
 	m := open(t, o)
 	defer m.Close()
 	ctx := as(t, access.LocalUser("ada"))
-	definition := fleet.Definition{Installation: "demo", Providers: []fleet.Provider{{Address: "local.here", Config: []byte(`{}`)}}}
+	definition := fleet.Definition{
+		Installation: "demo",
+		Providers:    []fleet.Provider{{Address: "local.here", Config: []byte(`{}`)}},
+	}
 	if _, err := m.store.ApplyDefinition(ctx, store.Apply{Definition: definition, At: at, By: "ada"}); err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,11 @@ func (p *providers) update(d fleet.Definition) error {
 }
 
 // supervision is how a provider block's plugin is started and watched.
-func (p *providers) supervision(block fleet.Provider, d fleet.Definition, bundle workspace.Bundle) (pluginhost.Supervision, error) {
+func (p *providers) supervision(
+	block fleet.Provider,
+	d fleet.Definition,
+	bundle workspace.Bundle,
+) (pluginhost.Supervision, error) {
 	launch, err := bundle.Launch(block.Address, d.Plugins, p.daemon.options.Place.Run, p.daemon.options.Log)
 	if err != nil {
 		return pluginhost.Supervision{}, err
@@ -118,9 +122,13 @@ func (p *providers) supervision(block fleet.Provider, d fleet.Definition, bundle
 	}
 	failed := "" // how the last process ended, while the next one is being started
 	return pluginhost.Supervision{
-		Noticed:       noticed,
-		Launch:        launch,
-		Configuration: pluginhost.Configuration{Provider: secret.Resolved{Body: block.Config}, Installation: d.Installation, StateDir: state},
+		Noticed: noticed,
+		Launch:  launch,
+		Configuration: pluginhost.Configuration{
+			Provider:     secret.Resolved{Body: block.Config},
+			Installation: d.Installation,
+			StateDir:     state,
+		},
 		Resolve: func(ctx context.Context, body json.RawMessage) (secret.Resolved, error) {
 			return p.daemon.options.Secrets().Resolve(ctx, body)
 		},
@@ -163,7 +171,11 @@ func (p *providers) changed(s pluginhost.SupervisorStatus, info pluginhost.Info,
 		return failed
 	}
 	p.daemon.options.Log.Warn("provider is down", "provider", s.Provider, "state", s.State, "error", s.Err)
-	down := loop.ProviderDown{Provider: s.Provider, Reason: reasonOf(s), NeedsPerson: s.State == pluginhost.SupervisorHeld || s.State == pluginhost.SupervisorBroken}
+	down := loop.ProviderDown{
+		Provider:    s.Provider,
+		Reason:      reasonOf(s),
+		NeedsPerson: s.State == pluginhost.SupervisorHeld || s.State == pluginhost.SupervisorBroken,
+	}
 	if s.Err != nil {
 		down.Detail = s.Err.Error()
 	}
@@ -189,7 +201,11 @@ func (p *providers) current(a fleet.ProviderAddress) (executor.Provider, error) 
 }
 
 // verifyIdentity asks a provider block's plugin about a host's evidence.
-func (p *providers) verifyIdentity(ctx context.Context, a fleet.ProviderAddress, q fleet.IdentityQuestion) (fleet.VerifiedIdentity, error) {
+func (p *providers) verifyIdentity(
+	ctx context.Context,
+	a fleet.ProviderAddress,
+	q fleet.IdentityQuestion,
+) (fleet.VerifiedIdentity, error) {
 	process, err := p.process(a)
 	if err != nil {
 		return fleet.VerifiedIdentity{}, err

@@ -37,7 +37,11 @@ func OpenReadOnly(ctx context.Context, o workspace.Options) (*ReadOnly, error) {
 		return nil, err
 	}
 	// With no manager running, nothing is observed.
-	now := query.Present{Clock: o.Clock, AgentVersion: o.Version, Observed: func() snapshot.Observations { return snapshot.Observations{} }}
+	now := query.Present{
+		Clock:        o.Clock,
+		AgentVersion: o.Version,
+		Observed:     func() snapshot.Observations { return snapshot.Observations{} },
+	}
 	present := plans.Present{Present: now, Listening: func() *plans.Listening { return nil }}
 	return &ReadOnly{
 		Queries: query.New(s, now, nil), TokenList: access.NewTokenList(s), Planner: plans.NewPlanner(s, o, present),

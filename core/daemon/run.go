@@ -112,8 +112,13 @@ func (d *Daemon) Start(ctx context.Context, listener net.Listener) (err error) {
 // executing is what carries out the loop's effects, and tells others of its steps.
 func (d *Daemon) executing(r *running, steps *loop.Loop) executor.Settings {
 	return executor.Settings{
-		Loop: steps, Provider: r.providers.current, Scheduler: r.schedulers.client, Connected: r.schedulers.connected, Clock: d.options.Clock, Log: d.options.Log,
-		Token: func(op fleet.Operation) string { return d.Enrollment.TokenOf(op) },
+		Loop:      steps,
+		Provider:  r.providers.current,
+		Scheduler: r.schedulers.client,
+		Connected: r.schedulers.connected,
+		Clock:     d.options.Clock,
+		Log:       d.options.Log,
+		Token:     func(op fleet.Operation) string { return d.Enrollment.TokenOf(op) },
 		Observe: func(res loop.Result) {
 			r.schedulers.forget(res.Instances)
 			d.hub.Publish(progress.Of(d.options.Clock(), res), res.Observations)
@@ -231,7 +236,11 @@ func (i *issuer) Issue(op fleet.OperationID) (nonce []byte, hash string, err err
 	return nonce, i.daemon.Enrollment.Hash(i.daemon.Enrollment.Token(op, nonce)), nil
 }
 
-func (i *issuer) Bootstrap(provider fleet.ProviderAddress, kind string, p fleet.Platform) (fleet.BootstrapIntent, error) {
+func (i *issuer) Bootstrap(
+	provider fleet.ProviderAddress,
+	kind string,
+	p fleet.Platform,
+) (fleet.BootstrapIntent, error) {
 	sum, err := i.binaries.SHA256(p.Target())
 	if err != nil {
 		return fleet.BootstrapIntent{}, err

@@ -87,14 +87,26 @@ func (s *schedulers) connect(block fleet.Scheduler) client {
 	if metrics == "" {
 		metrics = block.Token
 	}
-	return reviewos.New(reviewos.Config{URL: block.URL, Fleet: token(block.Token), Metrics: token(metrics), Queues: block.Queues, Clock: s.clock})
+	return reviewos.New(
+		reviewos.Config{
+			URL:     block.URL,
+			Fleet:   token(block.Token),
+			Metrics: token(metrics),
+			Queues:  block.Queues,
+			Clock:   s.clock,
+		},
+	)
 }
 
 // connected keeps what a scheduler gave for a runner.
 func (s *schedulers) connected(id fleet.CapacityInstanceID, a scheduler.Admitted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.connections[id] = agentserver.Connection{Command: a.Command, Environment: a.Environment, StoppedByScheduler: a.StoppedByScheduler}
+	s.connections[id] = agentserver.Connection{
+		Command:            a.Command,
+		Environment:        a.Environment,
+		StoppedByScheduler: a.StoppedByScheduler,
+	}
 }
 
 // connection is what the agents' endpoint hands to the runner's own agent.

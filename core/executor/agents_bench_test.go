@@ -88,7 +88,14 @@ func coresFor(b *testing.B, size int, reconnect bool) float64 {
 		b.Fatal(err)
 	}
 	agents, end := startAgents(b, agentsOrder{
-		URL: "https://" + listener.Addr().String() + agentapi.HeartbeatPath, Key: key, Certificates: c.certificates, Every: beatEvery, Reconnect: reconnect})
+		URL: "https://" + listener.Addr().
+			String() +
+			agentapi.HeartbeatPath,
+		Key:          key,
+		Certificates: c.certificates,
+		Every:        beatEvery,
+		Reconnect:    reconnect,
+	})
 	line, err := agents.ReadString('\n')
 	if err != nil {
 		b.Fatalf("the agents said %q: %v", line, err)

@@ -49,13 +49,28 @@ const (
 // underBuckets brings hosts up whose provider has EC2's buckets, one call each, and
 // returns how long that took and the least that the buckets allow.
 func underBuckets(t testing.TB, size int) (took, floor time.Duration) {
-	calls, instances, looks := newBucket(runCalls, runCallsRate), newBucket(runInstances, runInstancesRate), newBucket(describes, describesRate)
-	c := &crowd{size: size, boot: time.Minute, beats: 20 * time.Minute, inspect: looks.take, call: func(ctx context.Context) error {
-		if err := calls.take(ctx); err != nil {
-			return err
-		}
-		return instances.take(ctx)
-	}}
+	calls, instances, looks := newBucket(
+		runCalls,
+		runCallsRate,
+	), newBucket(
+		runInstances,
+		runInstancesRate,
+	), newBucket(
+		describes,
+		describesRate,
+	)
+	c := &crowd{
+		size:    size,
+		boot:    time.Minute,
+		beats:   20 * time.Minute,
+		inspect: looks.take,
+		call: func(ctx context.Context) error {
+			if err := calls.take(ctx); err != nil {
+				return err
+			}
+			return instances.take(ctx)
+		},
+	}
 	begin := gather(t, c, 0)
 	begun := time.Now()
 	begin()

@@ -52,7 +52,14 @@ func (e *Executor) inspect(ctx context.Context, effect loop.Inspect) loop.Event 
 	inspection := subject{what: "the inspection", provider: effect.Provider}
 	if err != nil {
 		out.Failure = failure(err)
-		e.failures.failed(slog.LevelWarn, inspection, string(out.Failure.Class), "an inspection failed; nothing is taken for gone", "error", err)
+		e.failures.failed(
+			slog.LevelWarn,
+			inspection,
+			string(out.Failure.Class),
+			"an inspection failed; nothing is taken for gone",
+			"error",
+			err,
+		)
 	} else {
 		e.failures.well(inspection)
 	}
@@ -89,7 +96,11 @@ func (e *Executor) provisionBatch(ctx context.Context, effect loop.ProvisionBatc
 }
 
 // make makes one call and gives the answers in the order of its items.
-func (e *Executor) make(ctx context.Context, provider fleet.ProviderAddress, request pluginhost.ProvisionRequest) []loop.ProvisionAnswered {
+func (e *Executor) make(
+	ctx context.Context,
+	provider fleet.ProviderAddress,
+	request pluginhost.ProvisionRequest,
+) []loop.ProvisionAnswered {
 	answers := make([]loop.ProvisionAnswered, len(request.Items))
 	places := make(map[fleet.OperationID]int, len(request.Items))
 	for n, item := range request.Items {
@@ -131,7 +142,12 @@ func (e *Executor) make(ctx context.Context, provider fleet.ProviderAddress, req
 func (e *Executor) request(effect loop.Provision) pluginhost.ProvisionRequest {
 	i := effect.Intent
 	return pluginhost.ProvisionRequest{
-		Fleet: i.Fleet, Instance: i.Instance, InstanceDigest: i.InstanceDigest, Image: i.Image, Platform: i.Platform, Offers: i.Offers,
+		Fleet:          i.Fleet,
+		Instance:       i.Instance,
+		InstanceDigest: i.InstanceDigest,
+		Image:          i.Image,
+		Platform:       i.Platform,
+		Offers:         i.Offers,
 		Items: []pluginhost.ProvisionItem{{
 			Key: effect.Operation.ID, Name: i.Name, Tags: i.Tags, Asset: i.Asset,
 			Bootstrap: pluginhost.Bootstrap{BootstrapIntent: i.Bootstrap, Token: e.settings.Token(effect.Operation)},
@@ -177,18 +193,38 @@ func (e *Executor) listOffers(ctx context.Context, effect loop.ListOffers) loop.
 	listing := subject{what: "the list of offers", provider: provider}
 	if out.List, err = p.Offers(ctx, effect.Instance); err != nil {
 		out.Failure = failure(err)
-		e.failures.failed(slog.LevelWarn, listing, string(out.Failure.Class), "offers could not be listed; those from before stay", "error", err)
+		e.failures.failed(
+			slog.LevelWarn,
+			listing,
+			string(out.Failure.Class),
+			"offers could not be listed; those from before stay",
+			"error",
+			err,
+		)
 		return out
 	}
 	e.failures.well(listing)
 	if len(out.List.Ignored) > 0 {
-		e.failures.failed(slog.LevelWarn, subject{what: "a market's answer", provider: provider}, "ignored", "some offers are left out of a market's answer", "ignored", out.List.Ignored)
+		e.failures.failed(
+			slog.LevelWarn,
+			subject{what: "a market's answer", provider: provider},
+			"ignored",
+			"some offers are left out of a market's answer",
+			"ignored",
+			out.List.Ignored,
+		)
 	}
 	return out
 }
 
 // logAnswer logs every answer at level debug and a failure at a higher level. Many operations of a provider fail for one reason.
-func (e *Executor) logAnswer(call string, provider fleet.ProviderAddress, key fleet.OperationID, outcome string, f *loop.Failure) {
+func (e *Executor) logAnswer(
+	call string,
+	provider fleet.ProviderAddress,
+	key fleet.OperationID,
+	outcome string,
+	f *loop.Failure,
+) {
 	details := []any{"key", key, "outcome", outcome}
 	calls := subject{what: call, provider: provider}
 	if f == nil {

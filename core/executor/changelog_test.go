@@ -20,12 +20,17 @@ import (
 // lines is a logger and what it wrote, without the times of day.
 func lines() (*slog.Logger, func() []string) {
 	var written bytes.Buffer
-	log := slog.New(slog.NewTextHandler(&written, &slog.HandlerOptions{Level: slog.LevelInfo, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}}))
+	log := slog.New(
+		slog.NewTextHandler(
+			&written,
+			&slog.HandlerOptions{Level: slog.LevelInfo, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+				if a.Key == slog.TimeKey {
+					return slog.Attr{}
+				}
+				return a
+			}},
+		),
+	)
 	return log, func() []string { return strings.Split(strings.TrimSpace(written.String()), "\n") }
 }
 

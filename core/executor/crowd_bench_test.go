@@ -75,15 +75,35 @@ func writeInBatches(b *testing.B, c *crowd) (took time.Duration, rows int64) {
 	defer func() { _ = fresh.Close() }()
 	_, err = fresh.Claim(b.Context(), "test", time.Now())
 	must(err)
-	_, err = fresh.ApplyDefinition(b.Context(), store.Apply{Definition: fleet.Definition{Installation: "lab"}, At: time.Now(), By: "ada", Fleets: []fleet.ManagedFleet{crowdedFleet(c.size)}})
+	_, err = fresh.ApplyDefinition(
+		b.Context(),
+		store.Apply{
+			Definition: fleet.Definition{Installation: "lab"},
+			At:         time.Now(),
+			By:         "ada",
+			Fleets:     []fleet.ManagedFleet{crowdedFleet(c.size)},
+		},
+	)
 	must(err)
 	must(fresh.Commit(b.Context(), store.Change{Instances: state.Instances, Operations: state.Operations}))
 	enrollAll(b, fresh, state)
 
 	begun := time.Now()
-	inBatches(instances, state.Instances, func(some []fleet.CapacityInstance) { must(fresh.Commit(b.Context(), store.Change{Instances: some})) })
-	inBatches(operations, state.Operations, func(some []fleet.Operation) { must(fresh.Commit(b.Context(), store.Change{Operations: some})) })
-	inBatches(decisions, page, func(some []fleet.Decision) { must(fresh.Commit(b.Context(), store.Change{Decisions: some})) })
+	inBatches(
+		instances,
+		state.Instances,
+		func(some []fleet.CapacityInstance) { must(fresh.Commit(b.Context(), store.Change{Instances: some})) },
+	)
+	inBatches(
+		operations,
+		state.Operations,
+		func(some []fleet.Operation) { must(fresh.Commit(b.Context(), store.Change{Operations: some})) },
+	)
+	inBatches(
+		decisions,
+		page,
+		func(some []fleet.Decision) { must(fresh.Commit(b.Context(), store.Change{Decisions: some})) },
+	)
 	inBatches(runners, state.Runners, func(some []fleet.Runner) { must(fresh.RecordRunners(b.Context(), some)) })
 	return time.Since(begun), instances + operations + decisions + runners
 }

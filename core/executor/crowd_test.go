@@ -84,12 +84,21 @@ func (c *crowd) Inspect(ctx context.Context, _ []fleet.OperationID) (fleet.Inspe
 	return out, nil
 }
 
-func (c *crowd) Provision(ctx context.Context, request pluginhost.ProvisionRequest, answer func(pluginhost.ProvisionAnswer)) error {
+func (c *crowd) Provision(
+	ctx context.Context,
+	request pluginhost.ProvisionRequest,
+	answer func(pluginhost.ProvisionAnswer),
+) error {
 	if err := c.call(ctx); err != nil {
 		return err
 	}
 	for _, item := range request.Items {
-		m := fleet.Resource{ID: fleet.ProviderInstanceRef("vm-" + item.Key), Key: item.Key, Tags: item.Tags, State: fleet.ResourceRunning}
+		m := fleet.Resource{
+			ID:    fleet.ProviderInstanceRef("vm-" + item.Key),
+			Key:   item.Key,
+			Tags:  item.Tags,
+			State: fleet.ResourceRunning,
+		}
 		c.mu.Lock()
 		if c.machines[item.Key] == nil {
 			c.machines[item.Key] = &m
@@ -198,7 +207,12 @@ func (c *crowd) send(ctx context.Context, path string, leaf *x509.Certificate, b
 		return err
 	}
 	n := c.calls.Add(1) // unauthenticated calls from one address are limited
-	request.RemoteAddr, request.TLS = fmt.Sprintf("127.%d.%d.%d:1", byte(n>>16), byte(n>>8), byte(n)), &tls.ConnectionState{}
+	request.RemoteAddr, request.TLS = fmt.Sprintf(
+		"127.%d.%d.%d:1",
+		byte(n>>16),
+		byte(n>>8),
+		byte(n),
+	), &tls.ConnectionState{}
 	if leaf != nil {
 		request.TLS.PeerCertificates = []*x509.Certificate{leaf}
 	}
@@ -264,7 +278,15 @@ func gather(t testing.TB, c *crowd, callLimit int) (begin func()) {
 	c.books = &ledger{Store: books}
 	_, err = c.books.Claim(ctx, "test", time.Now())
 	must(err)
-	_, err = c.books.ApplyDefinition(ctx, store.Apply{Definition: fleet.Definition{Installation: "lab"}, At: time.Now(), By: "ada", Fleets: []fleet.ManagedFleet{crowdedFleet(c.size)}})
+	_, err = c.books.ApplyDefinition(
+		ctx,
+		store.Apply{
+			Definition: fleet.Definition{Installation: "lab"},
+			At:         time.Now(),
+			By:         "ada",
+			Fleets:     []fleet.ManagedFleet{crowdedFleet(c.size)},
+		},
+	)
 	must(err)
 
 	c.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -278,15 +300,28 @@ func gather(t testing.TB, c *crowd, callLimit int) (begin func()) {
 	must(err)
 	ring, err := ownership.NewKeyring(make([]byte, ownership.KeyBytes))
 	must(err)
-	intent := fleet.BootstrapIntent{ManagerURL: "https://127.0.0.1", CAFingerprint: authority.Fingerprint(), ServerName: authority.ServerName()}
+	intent := fleet.BootstrapIntent{
+		ManagerURL:    "https://127.0.0.1",
+		CAFingerprint: authority.Fingerprint(),
+		ServerName:    authority.ServerName(),
+	}
 	steps := loop.New(c.books, door{tokens, intent}, loop.Settings{
-		Installation: "lab", AgentVersion: agentVersion, CallLimit: callLimit, Started: time.Now(), Ownership: func() ownership.Keyring { return ring },
-		NewID: func(now time.Time) (string, error) { return fleet.NewULID(now, rand.Reader) },
+		Installation: "lab",
+		AgentVersion: agentVersion,
+		CallLimit:    callLimit,
+		Started:      time.Now(),
+		Ownership:    func() ownership.Keyring { return ring },
+		NewID:        func(now time.Time) (string, error) { return fleet.NewULID(now, rand.Reader) },
 	})
 	c.exec = executor.New(executor.Settings{
-		Loop: steps, Provider: func(fleet.ProviderAddress) (executor.Provider, error) { return c, nil },
+		Loop:      steps,
+		Provider:  func(fleet.ProviderAddress) (executor.Provider, error) { return c, nil },
 		Scheduler: func(fleet.SchedulerAddress) (scheduler.Scheduler, error) { return c, nil },
-		Connected: func(fleet.CapacityInstanceID, scheduler.Admitted) {}, Token: tokens.TokenOf, Clock: time.Now, Log: slog.New(slog.DiscardHandler), Observe: c.observe,
+		Connected: func(fleet.CapacityInstanceID, scheduler.Admitted) {},
+		Token:     tokens.TokenOf,
+		Clock:     time.Now,
+		Log:       slog.New(slog.DiscardHandler),
+		Observe:   c.observe,
 	})
 	c.agents, err = agentserver.NewServer(agentserver.Config{
 		Authorities: pki.NewAuthoritySet(authority), Tokens: tokens, Store: c.books, Now: time.Now, Random: rand.Reader,
@@ -307,7 +342,18 @@ func gather(t testing.TB, c *crowd, callLimit int) (begin func()) {
 				t.Error(err)
 			}
 		})
-		c.exec.Send(ctx, loop.ProviderReady{Provider: lab, Facts: fleet.ProviderFacts{Plugin: "lab", Account: "1", Idempotency: fleet.IdempotencyNative, Ownership: fleet.OwnershipSigned}})
+		c.exec.Send(
+			ctx,
+			loop.ProviderReady{
+				Provider: lab,
+				Facts: fleet.ProviderFacts{
+					Plugin:      "lab",
+					Account:     "1",
+					Idempotency: fleet.IdempotencyNative,
+					Ownership:   fleet.OwnershipSigned,
+				},
+			},
+		)
 	}
 }
 

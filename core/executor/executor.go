@@ -21,7 +21,12 @@ type Provider interface {
 	Inspect(ctx context.Context, keys []fleet.OperationID) (fleet.Inspection, error)
 	Provision(ctx context.Context, request pluginhost.ProvisionRequest, answer func(pluginhost.ProvisionAnswer)) error
 	Offers(ctx context.Context, instance json.RawMessage) (fleet.OfferList, error)
-	Terminate(ctx context.Context, refs []pluginhost.TerminateRef, force bool, answer func(pluginhost.TerminateAnswer)) error
+	Terminate(
+		ctx context.Context,
+		refs []pluginhost.TerminateRef,
+		force bool,
+		answer func(pluginhost.TerminateAnswer),
+	) error
 }
 
 // Loop is the step function that is driven; *loop.Loop is one.
@@ -70,7 +75,13 @@ type Deadlines struct {
 
 // DefaultDeadlines are generous: a wait costs little, an unknown outcome costs
 // an inspection.
-var DefaultDeadlines = Deadlines{Inspect: 2 * time.Minute, Provision: 5 * time.Minute, Terminate: 2 * time.Minute, Offers: time.Minute, Scheduler: 30 * time.Second}
+var DefaultDeadlines = Deadlines{
+	Inspect:   2 * time.Minute,
+	Provision: 5 * time.Minute,
+	Terminate: 2 * time.Minute,
+	Offers:    time.Minute,
+	Scheduler: 30 * time.Second,
+}
 
 // Executor drives one loop.
 type Executor struct {
@@ -166,13 +177,32 @@ func (e *Executor) plan(planning, calls context.Context) (left []loop.Event, err
 			return nil, err
 		}
 		if err != nil {
-			e.failures.failed(slog.LevelError, step, "", "a step of the reconcile loop failed; nothing was changed, and it is tried again", "error", err)
+			e.failures.failed(
+				slog.LevelError,
+				step,
+				"",
+				"a step of the reconcile loop failed; nothing was changed, and it is tried again",
+				"error",
+				err,
+			)
 			timer.Reset(retryStep)
 			continue
 		}
 		e.failures.well(step)
 		for _, t := range result.Transitions {
-			e.settings.Log.Info("instance moved", "instance", t.Instance, "fleet", t.Fleet, "from", t.From, "to", t.To, "reason", t.Reason)
+			e.settings.Log.Info(
+				"instance moved",
+				"instance",
+				t.Instance,
+				"fleet",
+				t.Fleet,
+				"from",
+				t.From,
+				"to",
+				t.To,
+				"reason",
+				t.Reason,
+			)
 		}
 		e.settings.Observe(result)
 		for _, effect := range result.Effects {

@@ -73,7 +73,11 @@ func (c *cloud) Inspect(ctx context.Context, _ []fleet.OperationID) (fleet.Inspe
 	return c.inspect(ctx)
 }
 
-func (c *cloud) Provision(ctx context.Context, request pluginhost.ProvisionRequest, answer func(pluginhost.ProvisionAnswer)) error {
+func (c *cloud) Provision(
+	ctx context.Context,
+	request pluginhost.ProvisionRequest,
+	answer func(pluginhost.ProvisionAnswer),
+) error {
 	c.requests <- request
 	return c.provision(ctx, answer)
 }
@@ -82,7 +86,12 @@ func (c *cloud) Offers(ctx context.Context, _ json.RawMessage) (fleet.OfferList,
 	return c.offers(ctx)
 }
 
-func (c *cloud) Terminate(ctx context.Context, _ []pluginhost.TerminateRef, _ bool, answer func(pluginhost.TerminateAnswer)) error {
+func (c *cloud) Terminate(
+	ctx context.Context,
+	_ []pluginhost.TerminateRef,
+	_ bool,
+	answer func(pluginhost.TerminateAnswer),
+) error {
 	return c.terminate(ctx, answer)
 }
 
@@ -90,14 +99,26 @@ const local = fleet.ProviderAddress("local.here")
 
 func provisionEffect() loop.Provision {
 	return loop.Provision{
-		Provider: local, Operation: fleet.Operation{ID: "k1", Nonce: []byte("n")},
-		Intent: fleet.ProvisionIntent{Fleet: "fleet.demo", Name: "demo-1", Bootstrap: fleet.BootstrapIntent{Kind: "file", ManagerURL: "https://127.0.0.1:1"}},
+		Provider:  local,
+		Operation: fleet.Operation{ID: "k1", Nonce: []byte("n")},
+		Intent: fleet.ProvisionIntent{
+			Fleet:     "fleet.demo",
+			Name:      "demo-1",
+			Bootstrap: fleet.BootstrapIntent{Kind: "file", ManagerURL: "https://127.0.0.1:1"},
+		},
 	}
 }
 
 func batchEffect() loop.ProvisionBatch {
 	first, second := provisionEffect(), provisionEffect()
-	first.Operation.Batch, second.Operation.Batch = fleet.BatchPlace{Key: "b1", Size: 2}, fleet.BatchPlace{Key: "b1", Number: 1, Size: 2}
+	first.Operation.Batch, second.Operation.Batch = fleet.BatchPlace{
+		Key:  "b1",
+		Size: 2,
+	}, fleet.BatchPlace{
+		Key:    "b1",
+		Number: 1,
+		Size:   2,
+	}
 	second.Operation.ID, second.Intent.Name = "k2", "demo-2"
 	return loop.ProvisionBatch{Provider: local, Key: "b1", Members: []loop.Provision{first, second}}
 }
@@ -112,7 +133,8 @@ func TestABatchGoesOutAsOneRequestWithItsKeyAndOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		request := <-c.requests
-		if len(c.requests) > 0 || request.Batch != "b1" || len(request.Items) != 2 || request.Items[0].Key != "k1" || request.Items[1].Name != "demo-2" {
+		if len(c.requests) > 0 || request.Batch != "b1" || len(request.Items) != 2 || request.Items[0].Key != "k1" ||
+			request.Items[1].Name != "demo-2" {
 			t.Errorf("sent %+v, and %d more", request, len(c.requests))
 		}
 		for _, item := range request.Items {
@@ -159,7 +181,14 @@ func TestEveryEffectEndsInItsEvent(t *testing.T) {
 	}{
 		{name: "a provision that is answered", effect: provisionEffect(),
 			cloud: cloud{provision: func(_ context.Context, answer func(pluginhost.ProvisionAnswer)) error {
-				answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: fleet.ProvisionCreated, Resource: &fleet.Resource{ID: "vm"}, CallOver: true})
+				answer(
+					pluginhost.ProvisionAnswer{
+						Key:      "k1",
+						Outcome:  fleet.ProvisionCreated,
+						Resource: &fleet.Resource{ID: "vm"},
+						CallOver: true,
+					},
+				)
 				return nil
 			}}, want: "provision k1 created vm over"},
 		{name: "a provision that is refused", effect: provisionEffect(),
@@ -177,14 +206,29 @@ func TestEveryEffectEndsInItsEvent(t *testing.T) {
 			want: "provision k1 not_sent  over transient it is starting 0s"},
 		{name: "a batch that is answered in part", effect: batchEffect(),
 			cloud: cloud{provision: func(_ context.Context, answer func(pluginhost.ProvisionAnswer)) error {
-				answer(pluginhost.ProvisionAnswer{Key: "k2", Outcome: fleet.ProvisionCreated, Resource: &fleet.Resource{ID: "vm"}, CallOver: true})
+				answer(
+					pluginhost.ProvisionAnswer{
+						Key:      "k2",
+						Outcome:  fleet.ProvisionCreated,
+						Resource: &fleet.Resource{ID: "vm"},
+						CallOver: true,
+					},
+				)
 				answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: fleet.ProvisionUnknown})
 				return errors.New("the connection broke")
 			}}, want: "batch: provision k1 unknown  running transient the connection broke 0s; provision k2 created vm over"},
-		{name: "a batch without a plugin was never sent", effect: batchEffect(), none: errors.New("it is starting"),
-			want: "batch: provision k1 not_sent  over transient it is starting 0s; provision k2 not_sent  over transient it is starting 0s"},
-		{name: "a termination without a plugin was never sent", effect: loop.Terminate{Provider: local, Operation: "t1", Key: "k1"}, none: errors.New("it is starting"),
-			want: "terminate t1 not_sent transient it is starting 0s"},
+		{
+			name:   "a batch without a plugin was never sent",
+			effect: batchEffect(),
+			none:   errors.New("it is starting"),
+			want:   "batch: provision k1 not_sent  over transient it is starting 0s; provision k2 not_sent  over transient it is starting 0s",
+		},
+		{
+			name:   "a termination without a plugin was never sent",
+			effect: loop.Terminate{Provider: local, Operation: "t1", Key: "k1"},
+			none:   errors.New("it is starting"),
+			want:   "terminate t1 not_sent transient it is starting 0s",
+		},
 		{name: "a failed inspection keeps what it saw", effect: loop.Inspect{Provider: local},
 			cloud: cloud{inspect: func(context.Context) (fleet.Inspection, error) {
 				return fleet.Inspection{Resources: []fleet.Resource{{ID: "vm"}}}, denied
@@ -193,11 +237,15 @@ func TestEveryEffectEndsInItsEvent(t *testing.T) {
 			cloud: cloud{offers: func(context.Context) (fleet.OfferList, error) {
 				return fleet.OfferList{Offers: []fleet.Offer{{Zone: "z"}}}, nil
 			}}, want: "offers of local.here: 1"},
-		{name: "a list of offers that isn't there before the deadline", effect: loop.ListOffers{Market: fleet.MarketKey{Provider: local}},
+		{
+			name:   "a list of offers that isn't there before the deadline",
+			effect: loop.ListOffers{Market: fleet.MarketKey{Provider: local}},
 			cloud: cloud{offers: func(ctx context.Context) (fleet.OfferList, error) {
 				<-ctx.Done()
 				return fleet.OfferList{}, ctx.Err()
-			}}, want: "offers of local.here: 0 transient context deadline exceeded 0s"},
+			}},
+			want: "offers of local.here: 0 transient context deadline exceeded 0s",
+		},
 		{name: "a provision that finds no room says where", effect: provisionEffect(),
 			cloud: cloud{provision: func(_ context.Context, answer func(pluginhost.ProvisionAnswer)) error {
 				answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: fleet.ProvisionNotCreated, CallOver: true,
@@ -244,7 +292,10 @@ func words(events []loop.Event) []string {
 			if e.CallOver {
 				over = "over"
 			}
-			out = append(out, fmt.Sprintf("provision %s %s %s %s%s", e.Operation, e.Outcome, e.Resource.ID, over, failure(e.Failure)))
+			out = append(
+				out,
+				fmt.Sprintf("provision %s %s %s %s%s", e.Operation, e.Outcome, e.Resource.ID, over, failure(e.Failure)),
+			)
 		case loop.BatchAnswered:
 			var members []loop.Event
 			for _, one := range e.Answers {
@@ -252,7 +303,10 @@ func words(events []loop.Event) []string {
 			}
 			out = append(out, "batch: "+strings.Join(words(members), "; "))
 		case loop.Inspected:
-			out = append(out, fmt.Sprintf("inspect %d %v%s", len(e.Inspection.Resources), e.Inspection.Complete, failure(e.Failure)))
+			out = append(
+				out,
+				fmt.Sprintf("inspect %d %v%s", len(e.Inspection.Resources), e.Inspection.Complete, failure(e.Failure)),
+			)
 		case loop.OffersListed:
 			out = append(out, fmt.Sprintf("offers of %s: %d%s", e.Market.Provider, len(e.List.Offers), failure(e.Failure)))
 		case loop.TerminateAnswered:
@@ -272,7 +326,8 @@ func TestTheTokenGoesOutWithTheRequestAlone(t *testing.T) {
 		}
 		request := <-c.requests
 		item := request.Items[0]
-		if item.Key != "k1" || item.Bootstrap.Token != "token of k1" || item.Bootstrap.ManagerURL != "https://127.0.0.1:1" || request.Fleet != "fleet.demo" {
+		if item.Key != "k1" || item.Bootstrap.Token != "token of k1" || item.Bootstrap.ManagerURL != "https://127.0.0.1:1" ||
+			request.Fleet != "fleet.demo" {
 			t.Errorf("request for %s: key %s, name %s", request.Fleet, item.Key, item.Name)
 		}
 	})
@@ -283,7 +338,14 @@ func TestAnOrderedStopCommitsTheAnswersThatStillCome(t *testing.T) {
 		s := &script{wake: time.Hour, results: []loop.Result{{Effects: []loop.Effect{provisionEffect()}}}}
 		c := &cloud{provision: func(_ context.Context, answer func(pluginhost.ProvisionAnswer)) error {
 			<-time.After(time.Minute) // the stop comes while the provider works
-			answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: fleet.ProvisionCreated, Resource: &fleet.Resource{ID: "vm"}, CallOver: true})
+			answer(
+				pluginhost.ProvisionAnswer{
+					Key:      "k1",
+					Outcome:  fleet.ProvisionCreated,
+					Resource: &fleet.Resource{ID: "vm"},
+					CallOver: true,
+				},
+			)
 			return nil
 		}}
 		if err := run(t, newExecutor(s, c, nil), time.Second); err != nil {
@@ -301,8 +363,14 @@ func TestAnOrderedStopCommitsTheAnswersThatStillCome(t *testing.T) {
 func TestAWriterThatLostTheStoreStopsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fenced := &store.FencedError{Ours: 1, Current: 2}
-		s := &script{wake: time.Second, results: []loop.Result{{Effects: []loop.Effect{provisionEffect()}}}, errs: []error{nil, fmt.Errorf("commit: %w", fenced)}}
-		c := &cloud{provision: func(ctx context.Context, _ func(pluginhost.ProvisionAnswer)) error { <-ctx.Done(); return ctx.Err() }}
+		s := &script{
+			wake:    time.Second,
+			results: []loop.Result{{Effects: []loop.Effect{provisionEffect()}}},
+			errs:    []error{nil, fmt.Errorf("commit: %w", fenced)},
+		}
+		c := &cloud{
+			provision: func(ctx context.Context, _ func(pluginhost.ProvisionAnswer)) error { <-ctx.Done(); return ctx.Err() },
+		}
 		err := newExecutor(s, c, nil).Run(t.Context(), t.Context())
 		if !errors.As(err, &fenced) {
 			t.Errorf("ended with %v, want the FencedError", err)

@@ -46,6 +46,13 @@ func (e *Executor) prune(ctx context.Context) {
 		e.failures.well(housekeeping)
 	case ctx.Err() != nil || errors.As(err, &fenced): // the loop meets the fence too, and tells
 	default:
-		e.failures.failed(slog.LevelWarn, housekeeping, "", "what ended long ago is still in the store; it is tried again", "error", err)
+		e.failures.failed(
+			slog.LevelWarn,
+			housekeeping,
+			"",
+			"what ended long ago is still in the store; it is tried again",
+			"error",
+			err,
+		)
 	}
 }

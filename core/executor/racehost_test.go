@@ -205,5 +205,10 @@ func pause(ctx context.Context, d time.Duration) {
 
 // idleBeat is what an agent says that has no job.
 func idleBeat() agentapi.Heartbeat {
-	return agentapi.Heartbeat{AgentVersion: agentVersion, GroupEmpty: true, Phase: "idle", Isolation: agentapi.IsolationNone}
+	return agentapi.Heartbeat{
+		AgentVersion: agentVersion,
+		GroupEmpty:   true,
+		Phase:        "idle",
+		Isolation:    agentapi.IsolationNone,
+	}
 }

@@ -97,24 +97,44 @@ func (w *raceWorld) Inspect(context.Context, []fleet.OperationID) (fleet.Inspect
 	return out, nil
 }
 
-func (w *raceWorld) Provision(_ context.Context, request pluginhost.ProvisionRequest, answer func(pluginhost.ProvisionAnswer)) error {
+func (w *raceWorld) Provision(
+	_ context.Context,
+	request pluginhost.ProvisionRequest,
+	answer func(pluginhost.ProvisionAnswer),
+) error {
 	for _, item := range request.Items {
 		w.mu.Lock()
 		m := w.machines[item.Key]
 		if m == nil {
 			ctx, end := context.WithCancel(w.life)
-			m = &machine{end: end, runner: item.Tags["forgeyard-capacity-instance"], host: &host{w: w, clock: w.now, news: make(chan struct{}, 1)},
-				resource: fleet.Resource{ID: fleet.ProviderInstanceRef("vm-" + item.Key), Key: item.Key, Tags: item.Tags, State: fleet.ResourceRunning}}
+			m = &machine{
+				end:    end,
+				runner: item.Tags["forgeyard-capacity-instance"],
+				host:   &host{w: w, clock: w.now, news: make(chan struct{}, 1)},
+				resource: fleet.Resource{
+					ID:    fleet.ProviderInstanceRef("vm-" + item.Key),
+					Key:   item.Key,
+					Tags:  item.Tags,
+					State: fleet.ResourceRunning,
+				},
+			}
 			w.machines[item.Key] = m
 			w.alive.Go(func() { m.host.live(ctx, item.Bootstrap) })
 		}
 		w.mu.Unlock()
-		answer(pluginhost.ProvisionAnswer{Key: item.Key, Outcome: fleet.ProvisionCreated, Resource: &m.resource, CallOver: true})
+		answer(
+			pluginhost.ProvisionAnswer{Key: item.Key, Outcome: fleet.ProvisionCreated, Resource: &m.resource, CallOver: true},
+		)
 	}
 	return nil
 }
 
-func (w *raceWorld) Terminate(_ context.Context, refs []pluginhost.TerminateRef, _ bool, answer func(pluginhost.TerminateAnswer)) error {
+func (w *raceWorld) Terminate(
+	_ context.Context,
+	refs []pluginhost.TerminateRef,
+	_ bool,
+	answer func(pluginhost.TerminateAnswer),
+) error {
 	for _, ref := range refs {
 		w.mu.Lock()
 		if m := w.machines[ref.Key]; m != nil {
@@ -166,7 +186,11 @@ type racing struct {
 	w *raceWorld
 }
 
-func (r racing) Stop(ctx context.Context, known scheduler.Known, order scheduler.StopOrder) (scheduler.Acknowledgement, error) {
+func (r racing) Stop(
+	ctx context.Context,
+	known scheduler.Known,
+	order scheduler.StopOrder,
+) (scheduler.Acknowledgement, error) {
 	meets := r.w.cordons.Load() < *tries
 	if meets {
 		r.w.meetings.Go(func() {
@@ -211,10 +235,23 @@ func racingFleet() fleet.ManagedFleet {
 	timeouts := fleet.DefaultTimeouts()
 	timeouts.Heartbeat = time.Hour // a busy machine must make no runner silent
 	return fleet.ManagedFleet{ID: "f1", Operational: fleet.FleetActive, RunnerFleet: fleet.RunnerFleet{
-		Address: "fleet.demo", Provider: lab, Scheduler: jobs, Instance: json.RawMessage(`{}`),
-		Class:    fleet.CapacityClass{Name: "c", Platform: fleet.Platform{OS: "linux", Arch: "x86_64"}, Trust: "standard", Resources: fleet.ResourceCapacity{Slots: 1}},
-		Scaling:  fleet.ScalingPolicy{Max: runners, ScaleDown: fleet.ScaleDownPolicy{IdleGrace: time.Second, Cooldown: 100 * time.Millisecond}},
-		Timeouts: timeouts, Admission: fleet.AdmissionPolicy{JobIsolation: fleet.JobIsolationNone}, Lifetime: fleet.LifetimeStable,
+		Address:   "fleet.demo",
+		Provider:  lab,
+		Scheduler: jobs,
+		Instance:  json.RawMessage(`{}`),
+		Class: fleet.CapacityClass{
+			Name:      "c",
+			Platform:  fleet.Platform{OS: "linux", Arch: "x86_64"},
+			Trust:     "standard",
+			Resources: fleet.ResourceCapacity{Slots: 1},
+		},
+		Scaling: fleet.ScalingPolicy{
+			Max:       runners,
+			ScaleDown: fleet.ScaleDownPolicy{IdleGrace: time.Second, Cooldown: 100 * time.Millisecond},
+		},
+		Timeouts:  timeouts,
+		Admission: fleet.AdmissionPolicy{JobIsolation: fleet.JobIsolationNone},
+		Lifetime:  fleet.LifetimeStable,
 	}}
 }
 
@@ -235,7 +272,13 @@ func TestAJobThatIsLeasedInTheMomentOfAScaleDownIsNeverKilled(t *testing.T) {
 	w.meetings.Wait()
 	w.until("see every job done", w.over)
 	won := w.leaseWon.Load()
-	t.Logf("%d tries in %.1f s: the lease won %d, the cordon %d", w.cordons.Load(), time.Since(begun).Seconds(), won, w.cordons.Load()-won)
+	t.Logf(
+		"%d tries in %.1f s: the lease won %d, the cordon %d",
+		w.cordons.Load(),
+		time.Since(begun).Seconds(),
+		won,
+		w.cordons.Load()-won,
+	)
 	if least := *tries / 20; won < least || w.cordons.Load()-won < least {
 		t.Errorf("the lease won %d of %d: it was no race", won, w.cordons.Load())
 	}
@@ -285,7 +328,12 @@ func (w *raceWorld) over() bool {
 // beginRace starts everything, and ends it with the test.
 func beginRace(t *testing.T) *raceWorld {
 	t.Helper()
-	w := &raceWorld{t: t, begun: time.Now(), machines: map[fleet.OperationID]*machine{}, gave: map[fleet.CapacityInstanceID]agentserver.Connection{}}
+	w := &raceWorld{
+		t:        t,
+		begun:    time.Now(),
+		machines: map[fleet.OperationID]*machine{},
+		gave:     map[fleet.CapacityInstanceID]agentserver.Connection{},
+	}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -309,7 +357,15 @@ func beginRace(t *testing.T) *raceWorld {
 	must(err)
 	_, err = books.Claim(ctx, "test", w.now())
 	must(err)
-	_, err = books.ApplyDefinition(ctx, store.Apply{Definition: fleet.Definition{Installation: "lab"}, At: w.now(), By: "ada", Fleets: []fleet.ManagedFleet{racingFleet()}})
+	_, err = books.ApplyDefinition(
+		ctx,
+		store.Apply{
+			Definition: fleet.Definition{Installation: "lab"},
+			At:         w.now(),
+			By:         "ada",
+			Fleets:     []fleet.ManagedFleet{racingFleet()},
+		},
+	)
 	must(err)
 
 	keys := t.TempDir()
@@ -324,10 +380,18 @@ func beginRace(t *testing.T) *raceWorld {
 	must(err)
 	ring, err := ownership.NewKeyring(secret)
 	must(err)
-	intent := fleet.BootstrapIntent{ManagerURL: "https://" + listener.Addr().String(), CAFingerprint: authority.Fingerprint(), ServerName: authority.ServerName()}
+	intent := fleet.BootstrapIntent{
+		ManagerURL:    "https://" + listener.Addr().String(),
+		CAFingerprint: authority.Fingerprint(),
+		ServerName:    authority.ServerName(),
+	}
 	steps := loop.New(books, door{tokens, intent}, loop.Settings{
-		Installation: "lab", AgentVersion: agentVersion, CallLimit: runners, Started: w.now(), Ownership: func() ownership.Keyring { return ring },
-		NewID: func(now time.Time) (string, error) { return fleet.NewULID(now, rand.Reader) },
+		Installation: "lab",
+		AgentVersion: agentVersion,
+		CallLimit:    runners,
+		Started:      w.now(),
+		Ownership:    func() ownership.Keyring { return ring },
+		NewID:        func(now time.Time) (string, error) { return fleet.NewULID(now, rand.Reader) },
 	})
 	w.exec = executor.New(executor.Settings{
 		Loop: steps, Provider: func(fleet.ProviderAddress) (executor.Provider, error) { return w, nil },
@@ -335,8 +399,16 @@ func beginRace(t *testing.T) *raceWorld {
 		Connected: w.connected, Token: tokens.TokenOf, Clock: w.now, Log: slog.New(slog.DiscardHandler), Observe: w.spread,
 	})
 	agents, err := agentserver.NewServer(agentserver.Config{
-		Authorities: pki.NewAuthoritySet(authority), Tokens: tokens, Store: books, Now: w.now, Random: rand.Reader,
-		Connection: w.connection, Wake: w.exec.Wake, Logger: slog.New(slog.DiscardHandler), CertificateLife: 24 * time.Hour, FlushInterval: 10 * time.Millisecond,
+		Authorities:     pki.NewAuthoritySet(authority),
+		Tokens:          tokens,
+		Store:           books,
+		Now:             w.now,
+		Random:          rand.Reader,
+		Connection:      w.connection,
+		Wake:            w.exec.Wake,
+		Logger:          slog.New(slog.DiscardHandler),
+		CertificateLife: 24 * time.Hour,
+		FlushInterval:   10 * time.Millisecond,
 	})
 	must(err)
 	var serving sync.WaitGroup
@@ -353,7 +425,18 @@ func beginRace(t *testing.T) *raceWorld {
 			pause(ctx, 15*time.Millisecond)
 		}
 	})
-	w.exec.Send(ctx, loop.ProviderReady{Provider: lab, Facts: fleet.ProviderFacts{Plugin: "lab", Account: "1", Idempotency: fleet.IdempotencyNative, Ownership: fleet.OwnershipSigned}})
+	w.exec.Send(
+		ctx,
+		loop.ProviderReady{
+			Provider: lab,
+			Facts: fleet.ProviderFacts{
+				Plugin:      "lab",
+				Account:     "1",
+				Idempotency: fleet.IdempotencyNative,
+				Ownership:   fleet.OwnershipSigned,
+			},
+		},
+	)
 	t.Cleanup(func() {
 		cancel()
 		w.alive.Wait()

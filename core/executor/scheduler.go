@@ -29,7 +29,16 @@ func (e *Executor) observe(ctx context.Context, effect loop.Observe) loop.Event 
 	observation := subject{what: "the look at " + string(effect.Scheduler)}
 	if err != nil {
 		out.Failure = schedulerFailure(err)
-		e.failures.failed(slog.LevelWarn, observation, string(out.Failure.Class), "a scheduler can't be seen; its fleets keep what they have", "scheduler", effect.Scheduler, "error", err)
+		e.failures.failed(
+			slog.LevelWarn,
+			observation,
+			string(out.Failure.Class),
+			"a scheduler can't be seen; its fleets keep what they have",
+			"scheduler",
+			effect.Scheduler,
+			"error",
+			err,
+		)
 		return out
 	}
 	e.failures.well(observation)
@@ -65,7 +74,16 @@ func (e *Executor) tell(ctx context.Context, effect loop.CallScheduler) loop.Eve
 		out.Failure = schedulerFailure(err)
 		refused, unsent := (*scheduler.RefusedError)(nil), (*scheduler.NotSentError)(nil)
 		out.NotDone = errors.As(err, &refused) || errors.As(err, &unsent)
-		e.failures.failed(slog.LevelWarn, telling, string(out.Failure.Class), "a scheduler could not be told of a runner; it is told again", "instance", effect.Instance, "error", err)
+		e.failures.failed(
+			slog.LevelWarn,
+			telling,
+			string(out.Failure.Class),
+			"a scheduler could not be told of a runner; it is told again",
+			"instance",
+			effect.Instance,
+			"error",
+			err,
+		)
 		return out
 	}
 	e.failures.well(telling)
@@ -88,7 +106,12 @@ func (e *Executor) tellWithinLimit(ctx context.Context, effect loop.CallSchedule
 	return e.say(ctx, s, effect, out)
 }
 
-func (e *Executor) say(ctx context.Context, s scheduler.Scheduler, effect loop.CallScheduler, out *loop.SchedulerAnswered) error {
+func (e *Executor) say(
+	ctx context.Context,
+	s scheduler.Scheduler,
+	effect loop.CallScheduler,
+	out *loop.SchedulerAnswered,
+) error {
 	switch effect.Kind {
 	case ci.Admit:
 		admitted, err := s.Admit(ctx, effect.Runner)
@@ -109,7 +132,11 @@ func (e *Executor) say(ctx context.Context, s scheduler.Scheduler, effect loop.C
 	case ci.Uncordon:
 		uncordoner, able := s.(scheduler.Uncordoner)
 		if !able {
-			return &scheduler.RefusedError{Doing: "uncordon the runner " + string(effect.Instance), Answer: "it has no such call", Advice: "Replace the instance."}
+			return &scheduler.RefusedError{
+				Doing:  "uncordon the runner " + string(effect.Instance),
+				Answer: "it has no such call",
+				Advice: "Replace the instance.",
+			}
 		}
 		ack, err := uncordoner.Uncordon(ctx, effect.Known)
 		out.Revision = ack.Revision

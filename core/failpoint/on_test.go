@@ -58,7 +58,12 @@ func TestAnArmedPointEndsTheProcessOnceAndTellsSo(t *testing.T) {
 
 func TestAPointThatIsNotArmedIsPassed(t *testing.T) {
 	for _, armed := range []string{"", "there", "here#4"} {
-		if printed, err := pass(t, armed, filepath.Join(t.TempDir(), "reached")); err != nil || strings.Count(printed, "passed") != 3 {
+		if printed, err := pass(
+			t,
+			armed,
+			filepath.Join(t.TempDir(), "reached"),
+		); err != nil ||
+			strings.Count(printed, "passed") != 3 {
 			t.Errorf("%q: %v\n%s", armed, err, printed)
 		}
 	}
@@ -98,7 +103,10 @@ func TestAWaitingPointHoldsTheProcessUntilItIsKilled(t *testing.T) {
 func TestAWrongArmingIsRefused(t *testing.T) {
 	for armed, file := range map[string]string{"here#0": "f", "here#x": "f", "here": ""} {
 		printed, err := pass(t, armed, file)
-		if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.HasPrefix(printed, "failpoint: ") {
+		if exit := (*exec.ExitError)(
+			nil,
+		); !errors.As(err, &exit) || exit.ExitCode() != 2 ||
+			!strings.HasPrefix(printed, "failpoint: ") {
 			t.Errorf("%s: %v\n%s", armed, err, printed)
 		}
 	}

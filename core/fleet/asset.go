@@ -84,7 +84,9 @@ func (f RunnerFleet) Unsuitable(a Asset) reason.Reason {
 		}
 	}
 	if want := f.Class.Platform; a.Platform != want {
-		return reason.Of(reason.AssetPlatformDiffers{Required: want.OS + "/" + want.Arch, Has: a.Platform.OS + "/" + a.Platform.Arch})
+		return reason.Of(
+			reason.AssetPlatformDiffers{Required: want.OS + "/" + want.Arch, Has: a.Platform.OS + "/" + a.Platform.Arch},
+		)
 	}
 	return reason.Reason{}
 }

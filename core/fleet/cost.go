@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// InstanceCost is what an instance was to cost when it was asked for [105]: an
-// estimate by which capacity is held back, and no bill [234]. Prices that change
+// InstanceCost is what an instance was to cost when it was asked for (spec §105): an
+// estimate by which capacity is held back, and no bill (spec §234). Prices that change
 // later don't change it.
 type InstanceCost struct {
 	// Hourly has no currency where the price of an hour isn't known.
@@ -46,7 +46,7 @@ func (p CostPolicy) Of(offers ...Offer) InstanceCost {
 	return most
 }
 
-// Guarded says that the file limits what the fleet may cost [233].
+// Guarded says that the file limits what the fleet may cost (spec §233).
 func (p CostPolicy) Guarded() bool { return !p.MaxHourly.IsZero() || !p.MaxDaily.IsZero() }
 
 // Currency is that of the amounts, which have one; "": there are none.
@@ -87,7 +87,13 @@ func (i CapacityInstance) Commitment() (Commitment, bool) {
 	if i.Live() || !i.EverSeen() || i.Cost.Hourly.Currency == "" {
 		return Commitment{}, false
 	}
-	return Commitment{Instance: i.ID, Fleet: i.Fleet, From: i.Created, Until: i.PaidUntil(i.Since), Hourly: i.Cost.Hourly}, true
+	return Commitment{
+		Instance: i.ID,
+		Fleet:    i.Fleet,
+		From:     i.Created,
+		Until:    i.PaidUntil(i.Since),
+		Hourly:   i.Cost.Hourly,
+	}, true
 }
 
 // Between is what a commitment costs in a part of its time.

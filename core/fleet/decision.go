@@ -9,7 +9,7 @@ import (
 // DecisionKind is what the planner decided about a fleet.
 type DecisionKind string
 
-// The kinds of decision [30, 32].
+// The kinds of decision (spec §30, §32).
 const (
 	ScaleUp   DecisionKind = "scale_up"
 	ScaleDown DecisionKind = "scale_down"
@@ -21,7 +21,7 @@ const (
 	RolloutProgress DecisionKind = "rollout"
 )
 
-// Decision is one decision with its reasons [184, 185].
+// Decision is one decision with its reasons (spec §184, §185).
 type Decision struct {
 	ID    string        `json:"id"`
 	At    time.Time     `json:"at"`

@@ -78,7 +78,7 @@ func (d Definition) AdvertiseFor(address ProviderAddress) string {
 	return d.Manager.Advertise
 }
 
-// Image is an immutable image reference [58]. The zero value means that the
+// Image is an immutable image reference (spec §58). The zero value means that the
 // provider has no images.
 type Image struct {
 	Name string `json:"name,omitempty"`
@@ -90,8 +90,8 @@ type Image struct {
 	Ref string `json:"ref,omitempty"`
 }
 
-// ID is the image's identity when it boots the given agent version [59]. The
-// name is a mutable alias [221] and not part of it.
+// ID is the image's identity when it boots the given agent version (spec §59). The
+// name is a mutable alias (spec §221) and not part of it.
 func (i Image) ID(agentVersion string) RunnerImageID {
 	return RunnerImageID(Digest([]string{i.Digest, i.Ref, i.Bootstrap, agentVersion}))
 }
@@ -108,7 +108,8 @@ func (p Platform) String() string { return p.OS + "/" + p.Arch }
 
 // maybe says that each name is one of a platform's, or isn't said.
 func (p Platform) maybe() bool {
-	return slices.Contains([]string{"", "linux", "darwin", "windows"}, p.OS) && slices.Contains([]string{"", "x86_64", "arm64"}, p.Arch)
+	return slices.Contains([]string{"", "linux", "darwin", "windows"}, p.OS) &&
+		slices.Contains([]string{"", "x86_64", "arm64"}, p.Arch)
 }
 
 // Target is the platform in Go's names, as agent binaries are named: "linux-amd64".
@@ -139,7 +140,7 @@ type ResourceCapacity struct {
 	Named       map[string]int64 `json:"named,omitempty"`
 }
 
-// CapacityClass describes equivalent schedulable capacity [8].
+// CapacityClass describes equivalent schedulable capacity (spec §8).
 type CapacityClass struct {
 	Name         string           `json:"name"`
 	Platform     Platform         `json:"platform"`
@@ -147,7 +148,7 @@ type CapacityClass struct {
 	Resources    ResourceCapacity `json:"resources"`
 	// Trust is the runner trust class. It comes from here and never from an agent.
 	Trust string `json:"trust"`
-	// What jobs may require besides [24]. Toolchain is sorted.
+	// What jobs may require besides (spec §24). Toolchain is sorted.
 	Toolchain    []string `json:"toolchain,omitempty"`
 	Device       string   `json:"device,omitempty"`
 	Isolation    string   `json:"isolation,omitempty"`
@@ -177,13 +178,13 @@ func (c CapacityClass) Attested() []string {
 	return out
 }
 
-// ID is the class's identity [7]; the name is not part of it.
+// ID is the class's identity (spec §7); the name is not part of it.
 func (c CapacityClass) ID() CapacityClassID {
 	c.Name = ""
 	return CapacityClassID(Digest(c))
 }
 
-// RunnerFleet is one fleet block [10] with its references resolved.
+// RunnerFleet is one fleet block (spec §10) with its references resolved.
 type RunnerFleet struct {
 	Address  FleetAddress    `json:"address"`
 	Class    CapacityClass   `json:"class"`
@@ -193,7 +194,7 @@ type RunnerFleet struct {
 	Scheduler SchedulerAddress `json:"scheduler,omitempty"`
 	Lifetime  LifetimeClass    `json:"lifetime_class,omitempty"`
 	// Protected fleets sign: they neither scale by themselves nor go to zero,
-	// and no override takes their hosts away [18].
+	// and no override takes their hosts away (spec §18).
 	Protected bool `json:"protected,omitempty"`
 	// Joined is the plugin's word that its hosts exist and a person joins each:
 	// nothing that the manager could do would make one.
@@ -224,7 +225,7 @@ type RunnerFleet struct {
 // immutable part of the body. The image has its own identity.
 func (f RunnerFleet) InstanceDigest() string { return DigestBytes(f.Immutable) }
 
-// ScalingPolicy bounds a fleet's size [13].
+// ScalingPolicy bounds a fleet's size (spec §13).
 type ScalingPolicy struct {
 	Min         int  `json:"min"`
 	Max         int  `json:"max"`
@@ -240,7 +241,7 @@ type ScalingPolicy struct {
 	Schedules []ScalingSchedule `json:"schedules,omitempty"`
 }
 
-// RunnerPolicy says what runs on an admitted host and for how long [140]. No
+// RunnerPolicy says what runs on an admitted host and for how long (spec §140). No
 // limit means persistent.
 type RunnerPolicy struct {
 	// Command is one job where there is no scheduler; it is run repeatedly
@@ -249,7 +250,7 @@ type RunnerPolicy struct {
 	Env     map[string]string `json:"env,omitempty"`
 	// User is the OS user that jobs run as; empty: the agent chooses.
 	User string `json:"user,omitempty"`
-	// Cleanup runs between jobs; a host where it fails is quarantined [144, 145].
+	// Cleanup runs between jobs; a host where it fails is quarantined (spec §144, §145).
 	Cleanup []string      `json:"cleanup,omitempty"`
 	MaxJobs int           `json:"max_jobs,omitempty"`
 	MaxAge  time.Duration `json:"max_age,omitempty"`
@@ -302,7 +303,8 @@ func (p AdmissionPolicy) RequiresIdentity() bool { return p.Identity == Identity
 
 // Asks says whether the policy asks for something that another didn't.
 func (p AdmissionPolicy) Asks(beyond AdmissionPolicy) bool {
-	return p.JobIsolation != JobIsolationNone && beyond.JobIsolation == JobIsolationNone || p.MatchAddress && !beyond.MatchAddress ||
+	return p.JobIsolation != JobIsolationNone && beyond.JobIsolation == JobIsolationNone ||
+		p.MatchAddress && !beyond.MatchAddress ||
 		p.RequiresIdentity() && !beyond.RequiresIdentity()
 }
 
@@ -318,7 +320,7 @@ const (
 	IdentityNone     = "none"
 )
 
-// FleetOperationalState is what an operator allows the loop to do [133].
+// FleetOperationalState is what an operator allows the loop to do (spec §133).
 type FleetOperationalState string
 
 // The operational states.

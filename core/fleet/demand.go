@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// DemandSnapshotID is the digest of what a snapshot says [21].
+// DemandSnapshotID is the digest of what a snapshot says (spec §21).
 type DemandSnapshotID string
 
 // SchedulerRunnerRef is the scheduler's own name for a runner. It is never used
 // as any other identity.
 type SchedulerRunnerRef string
 
-// CapacityDemandSnapshot is what one scheduler says that its jobs need [22].
+// CapacityDemandSnapshot is what one scheduler says that its jobs need (spec §22).
 type CapacityDemandSnapshot struct {
 	ID DemandSnapshotID `json:"id"`
 	// Revision grows with every change at the scheduler. It orders snapshots,
@@ -52,14 +52,14 @@ type DemandConcern struct {
 func (c DemandConcern) Concerns(class string) bool { return c.Class == "" || c.Class == class }
 
 // QueuedDemand is a group of waiting jobs with the same hard requirements and the
-// same size [23, 27].
+// same size (spec §23, §27).
 type QueuedDemand struct {
 	Requirement SchedulingRequirementSet `json:"requirement"`
 	// Resources is what one job takes. Slots are counted: a job that names none
 	// takes one.
 	Resources ResourceCapacity `json:"resources"`
 	// Count is how many jobs wait, Admissible how many of them no quota blocks
-	// [171]: only those ask for capacity.
+	// (spec §171): only those ask for capacity.
 	Count      int `json:"count"`
 	Admissible int `json:"admissible"`
 	// OldestWait is how long the oldest of them has waited.
@@ -67,9 +67,9 @@ type QueuedDemand struct {
 	// Priority orders demand where there is too little capacity: higher first.
 	Priority int `json:"priority"`
 	// PreemptibleAllowed says that the jobs may run on capacity that the provider
-	// can take away [37].
+	// can take away (spec §37).
 	PreemptibleAllowed bool `json:"preemptible_allowed"`
-	// Checkpoint says that the jobs can save their state when told to [42].
+	// Checkpoint says that the jobs can save their state when told to (spec §42).
 	Checkpoint bool `json:"checkpoint"`
 	// Unlisted is what a scheduler that doesn't list its runners says of all runners
 	// for such jobs together; nil: it lists them.
@@ -85,8 +85,8 @@ type UnlistedUsage struct {
 	Usable int `json:"usable"`
 }
 
-// SchedulingRequirementSet is what a job requires of its host [24]. Empty parts
-// ask for nothing. Nothing here is reinterpreted or relaxed [25, 242].
+// SchedulingRequirementSet is what a job requires of its host (spec §24). Empty parts
+// ask for nothing. Nothing here is reinterpreted or relaxed (spec §25, §242).
 type SchedulingRequirementSet struct {
 	// Queue is where the jobs wait, for a scheduler that says no more of them, and
 	// Class the name of the capacity class that the file maps it to; "" with a
@@ -108,14 +108,14 @@ type SchedulingRequirementSet struct {
 	Signing      bool     `json:"signing,omitempty"`
 	Confidential bool     `json:"confidential,omitempty"`
 	// Hostile says that the jobs are untrusted: they need hosts of the isolation
-	// that the installation's policy asks for [216], beside all else.
+	// that the installation's policy asks for (spec §216), beside all else.
 	Hostile bool `json:"hostile,omitempty"`
 	// Unknown names requirements that this version doesn't understand. A set with
 	// any is satisfied by no fleet.
 	Unknown []string `json:"unknown,omitempty"`
 }
 
-// RunningCapacityUsage is what a scheduler says of one of its runners [22].
+// RunningCapacityUsage is what a scheduler says of one of its runners (spec §22).
 type RunningCapacityUsage struct {
 	Runner SchedulerRunnerRef `json:"runner"`
 	// Leases is how many jobs the runner has now.
@@ -143,7 +143,11 @@ const (
 // concluded from such a snapshot, neither demand nor its absence.
 func (s CapacityDemandSnapshot) Check() error {
 	if len(s.Queued) > MaxDemandClasses {
-		return fmt.Errorf("it has %d groups of waiting jobs, and %d is the most that is read", len(s.Queued), MaxDemandClasses)
+		return fmt.Errorf(
+			"it has %d groups of waiting jobs, and %d is the most that is read",
+			len(s.Queued),
+			MaxDemandClasses,
+		)
 	}
 	if s.Revision < 0 {
 		return fmt.Errorf("its revision is %d, and it can't be negative", s.Revision)
@@ -201,15 +205,29 @@ func (r ResourceCapacity) checkDemand() error {
 		value int64
 	}{{"cpu_milli", r.CPUMilli}, {"memory_bytes", r.MemoryBytes}, {"disk_bytes", r.DiskBytes}, {"slots", r.Slots}, {"gpu", r.GPU}} {
 		if one.value < 0 || one.value > math.MaxInt64/MaxDemandCount {
-			return fmt.Errorf("resources.%s is %d; it must be from 0 to %d", one.name, one.value, int64(math.MaxInt64/MaxDemandCount))
+			return fmt.Errorf(
+				"resources.%s is %d; it must be from 0 to %d",
+				one.name,
+				one.value,
+				int64(math.MaxInt64/MaxDemandCount),
+			)
 		}
 	}
 	if len(r.Named) > maxRequirementWords {
-		return fmt.Errorf("resources.named has %d entries, and %d is the most that is read", len(r.Named), maxRequirementWords)
+		return fmt.Errorf(
+			"resources.named has %d entries, and %d is the most that is read",
+			len(r.Named),
+			maxRequirementWords,
+		)
 	}
 	for name, value := range r.Named {
 		if name == "" || len(name) > maxRequirementText || value < 0 || value > math.MaxInt64/MaxDemandCount {
-			return fmt.Errorf("resources.named[%.40q] is %d; it must be from 0 to %d", name, value, int64(math.MaxInt64/MaxDemandCount))
+			return fmt.Errorf(
+				"resources.named[%.40q] is %d; it must be from 0 to %d",
+				name,
+				value,
+				int64(math.MaxInt64/MaxDemandCount),
+			)
 		}
 	}
 	return nil

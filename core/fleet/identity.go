@@ -17,25 +17,25 @@ import (
 // name rows are ULIDs in lower case, since they go into names and tags of
 // providers; those that name content are digests.
 type (
-	// RunnerFleetID is the stable administrative identity of a fleet [6].
+	// RunnerFleetID is the stable administrative identity of a fleet (spec §6).
 	RunnerFleetID string
-	// CapacityInstanceID is the stable identity of one unit of capacity [53].
+	// CapacityInstanceID is the stable identity of one unit of capacity (spec §53).
 	CapacityInstanceID string
 	// RunnerID is the identity that an enrolled agent proves by certificate. It
-	// is never derived from a provider's id [50].
+	// is never derived from a provider's id (spec §50).
 	RunnerID string
 	// OperationID identifies one external effect and is the key that the
-	// provider gets [46, 48].
+	// provider gets (spec §46, §48).
 	OperationID string
 	// CapacityClassID is the digest of platform, capabilities, resources and
-	// trust [7]. The image is not part of it: a rollout must not break demand
+	// trust (spec §7). The image is not part of it: a rollout must not break demand
 	// mapping or reservations.
 	CapacityClassID string
 	// RunnerImageID is the digest of declared digest, resolved reference,
-	// bootstrap kind and agent version [59].
+	// bootstrap kind and agent version (spec §59).
 	RunnerImageID string
 	// ProviderInstanceRef is the provider's own string for a resource, never
-	// used as any other identity [50].
+	// used as any other identity (spec §50).
 	ProviderInstanceRef string
 	// FleetAddress is a fleet's place in the file: fleet.NAME, or
 	// fleet.NAME["KEY"] for each key of a block with for_each.

@@ -6,7 +6,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
-// CapacityInstanceState is a state of the provisioned host lifecycle [51]. The
+// CapacityInstanceState is a state of the provisioned host lifecycle (spec §51). The
 // allowed moves are lifecycle's.
 type CapacityInstanceState string
 
@@ -40,7 +40,7 @@ const (
 	Stopping    DrainStep = "stopping"
 )
 
-// CapacityInstance is one unit of capacity [52]: what the loop knows of it.
+// CapacityInstance is one unit of capacity (spec §52): what the loop knows of it.
 // Only the loop writes it.
 type CapacityInstance struct {
 	ID       CapacityInstanceID `json:"id"`
@@ -117,7 +117,7 @@ func (i CapacityInstance) Live() bool { return i.State != Terminated }
 // been told: the loop is done with it.
 func (i CapacityInstance) Concluded() bool { return i.State == Terminated && !i.Scheduling.Told() }
 
-// RunnerAdmissionState is the verdict on an enrolled runner [71].
+// RunnerAdmissionState is the verdict on an enrolled runner (spec §71).
 type RunnerAdmissionState string
 
 // The admission states.
@@ -128,7 +128,7 @@ const (
 	AdmissionQuarantined RunnerAdmissionState = "quarantined"
 )
 
-// Admission is a verdict with the evidence of each check [70].
+// Admission is a verdict with the evidence of each check (spec §70).
 type Admission struct {
 	State RunnerAdmissionState `json:"state,omitempty"`
 	// Policy is what the fleet asked for when the verdict was given.

@@ -12,7 +12,7 @@ type NoticeKind string
 // The kinds of notice. Only an interruption says that the host goes away whatever
 // runs on it; the others are reasons to leave it gently.
 const (
-	// NoticeInterruption: the provider takes the host away [41].
+	// NoticeInterruption: the provider takes the host away (spec §41).
 	NoticeInterruption NoticeKind = "interruption"
 	// NoticeMaintenance: the provider will stop, restart or move it for its own work.
 	NoticeMaintenance NoticeKind = "maintenance"

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Offer is one way to make an instance, with its price [105]. Zone, machine type
+// Offer is one way to make an instance, with its price (spec §105). Zone, machine type
 // and lifetime name it.
 type Offer struct {
 	Zone        string        `json:"zone,omitempty"`
@@ -104,7 +104,11 @@ var (
 // is refused whole.
 func CheckOffers(offers []Offer) (good []Offer, ignored []string, err error) {
 	if len(offers) > MaxOffers {
-		return nil, nil, fmt.Errorf("it lists %d offers, and %d is the most that is read; let the instance block narrow them", len(offers), MaxOffers)
+		return nil, nil, fmt.Errorf(
+			"it lists %d offers, and %d is the most that is read; let the instance block narrow them",
+			len(offers),
+			MaxOffers,
+		)
 	}
 	type name struct {
 		zone, machineType string
@@ -128,7 +132,11 @@ func CheckOffers(offers []Offer) (good []Offer, ignored []string, err error) {
 		}
 		if o.Price.Currency != "" {
 			if currency != "" && o.Price.Currency != currency {
-				return nil, nil, fmt.Errorf("it has prices in %s and in %s, and nothing converts between currencies", currency, o.Price.Currency)
+				return nil, nil, fmt.Errorf(
+					"it has prices in %s and in %s, and nothing converts between currencies",
+					currency,
+					o.Price.Currency,
+				)
 			}
 			currency = o.Price.Currency
 		}

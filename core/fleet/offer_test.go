@@ -7,7 +7,13 @@ import (
 )
 
 func anOffer(change func(*Offer)) Offer {
-	o := Offer{Zone: "a", Region: "eu", MachineType: "m7i.xlarge", Lifetime: LifetimeStable, Price: Money{Micros: 192000, Currency: "USD"}}
+	o := Offer{
+		Zone:        "a",
+		Region:      "eu",
+		MachineType: "m7i.xlarge",
+		Lifetime:    LifetimeStable,
+		Price:       Money{Micros: 192000, Currency: "USD"},
+	}
 	change(&o)
 	return o
 }
@@ -35,7 +41,8 @@ func TestWhatIsImpossibleAboutAnOfferLeavesItOutWithTheReason(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kept, ignored, err := CheckOffers([]Offer{good, anOffer(test.change)})
-			if err != nil || len(kept) != 1 || len(ignored) != 1 || !strings.HasPrefix(ignored[0], "offers[1]: ") || !strings.Contains(ignored[0], test.want) {
+			if err != nil || len(kept) != 1 || len(ignored) != 1 || !strings.HasPrefix(ignored[0], "offers[1]: ") ||
+				!strings.Contains(ignored[0], test.want) {
 				t.Errorf("kept %d, ignored %q, %v", len(kept), ignored, err)
 			}
 		})
@@ -44,10 +51,16 @@ func TestWhatIsImpossibleAboutAnOfferLeavesItOutWithTheReason(t *testing.T) {
 
 func TestAMarketThatCannotBeComparedOrHasNoEndIsRefusedWhole(t *testing.T) {
 	euro := anOffer(func(o *Offer) { o.Zone, o.Price.Currency = "b", "EUR" })
-	if _, _, err := CheckOffers([]Offer{anOffer(func(*Offer) {}), euro}); err == nil || !strings.Contains(err.Error(), "USD and in EUR") {
+	if _, _, err := CheckOffers(
+		[]Offer{anOffer(func(*Offer) {}), euro},
+	); err == nil ||
+		!strings.Contains(err.Error(), "USD and in EUR") {
 		t.Errorf("two currencies: %v", err)
 	}
-	if _, _, err := CheckOffers(make([]Offer, 100_000)); err == nil || !strings.Contains(err.Error(), "100000 offers, and 1000 is the most") {
+	if _, _, err := CheckOffers(
+		make([]Offer, 100_000),
+	); err == nil ||
+		!strings.Contains(err.Error(), "100000 offers, and 1000 is the most") {
 		t.Errorf("too many: %v", err)
 	}
 	_, ignored, err := CheckOffers(make([]Offer, 900))

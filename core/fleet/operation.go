@@ -17,7 +17,7 @@ const (
 	TerminateOperation OperationKind = "terminate"
 )
 
-// OperationState is how far an external effect has come [46]:
+// OperationState is how far an external effect has come (spec §46):
 //
 //	Pending → InProgress → Succeeded | NotCreated | Refused | Unknown
 //	Unknown → (inspect) → Succeeded | NotCreated | Pending (same key)
@@ -44,7 +44,7 @@ func (s OperationState) Open() bool {
 }
 
 // Operation is one external effect and everything needed to send it again as
-// the same bytes [45-48, 151]. Only the loop writes it.
+// the same bytes (spec §45-48, §151). Only the loop writes it.
 type Operation struct {
 	ID       OperationID        `json:"id"`
 	Kind     OperationKind      `json:"kind"`

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// CapacityReservationID identifies a reservation that was made by command [98].
+// CapacityReservationID identifies a reservation that was made by command (spec §98).
 type CapacityReservationID string
 
 // Overrides are what people decided about an installation beside its file,
@@ -29,7 +29,7 @@ type Attribution struct {
 }
 
 // FleetScaleOverride replaces min, max or both of a fleet's file for a time
-// [177, 178]. It may exceed the file's max; nothing else of the file is
+// (spec §177, §178). It may exceed the file's max; nothing else of the file is
 // overridden.
 type FleetScaleOverride struct {
 	Fleet RunnerFleetID `json:"fleet"`
@@ -57,7 +57,7 @@ func (o FleetScaleOverride) Most(declared int) int {
 }
 
 // CostOverride raises or lifts the cost guardrails of a fleet's file for a time
-// [237]. It relaxes nothing else.
+// (spec §237). It relaxes nothing else.
 type CostOverride struct {
 	Fleet RunnerFleetID `json:"fleet"`
 	// MaxHourly and MaxDaily replace the file's amounts where they are larger; zero:
@@ -88,7 +88,7 @@ func larger(declared, raised Money) Money {
 	return declared
 }
 
-// RunnerPin keeps an instance from being scaled down or replaced for a time [131, 132].
+// RunnerPin keeps an instance from being scaled down or replaced for a time (spec §131, §132).
 type RunnerPin struct {
 	Instance CapacityInstanceID `json:"instance"`
 	Fleet    RunnerFleetID      `json:"fleet"`
@@ -97,7 +97,7 @@ type RunnerPin struct {
 }
 
 // Freeze limits what the loop does about one fleet, or about all fleets and
-// instances of one provider, until it is cleared [133, 134, 137]. Fleet or Provider
+// instances of one provider, until it is cleared (spec §133, §134, §137). Fleet or Provider
 // is set.
 type Freeze struct {
 	Fleet    RunnerFleetID   `json:"fleet,omitempty"`
@@ -109,7 +109,7 @@ type Freeze struct {
 }
 
 // Quarantine takes instances out of service and lets no new ones start, until it is
-// cleared [135, 136]. One of Fleet, Instance and Image is set.
+// cleared (spec §135, §136). One of Fleet, Instance and Image is set.
 type Quarantine struct {
 	Fleet    RunnerFleetID      `json:"fleet,omitempty"`
 	Instance CapacityInstanceID `json:"instance,omitempty"`
@@ -120,9 +120,12 @@ type Quarantine struct {
 
 // ScaleOverride is the one of a fleet that holds at now. One from before the fleet
 // was protected, or its hosts joined by a person, has no effect: only the file changes
-// their size [18].
+// their size (spec §18).
 func (s Overrides) ScaleOverride(f ManagedFleet, now time.Time) (FleetScaleOverride, bool) {
-	n := slices.IndexFunc(s.ScaleOverrides, func(o FleetScaleOverride) bool { return o.Fleet == f.ID && now.Before(o.Until) })
+	n := slices.IndexFunc(
+		s.ScaleOverrides,
+		func(o FleetScaleOverride) bool { return o.Fleet == f.ID && now.Before(o.Until) },
+	)
 	if n < 0 || f.Protected || f.Joined {
 		return FleetScaleOverride{}, false
 	}
@@ -187,7 +190,8 @@ func (s Overrides) FleetQuarantine(f ManagedFleet) (Quarantine, bool) {
 // InstanceQuarantine is the quarantine that an instance is under.
 func (s Overrides) InstanceQuarantine(i CapacityInstance) (Quarantine, bool) {
 	n := slices.IndexFunc(s.Quarantines, func(q Quarantine) bool {
-		return q.Instance != "" && q.Instance == i.ID || q.Fleet != "" && q.Fleet == i.Fleet || q.Image != "" && q.Image == i.ImageDigest
+		return q.Instance != "" && q.Instance == i.ID || q.Fleet != "" && q.Fleet == i.Fleet ||
+			q.Image != "" && q.Image == i.ImageDigest
 	})
 	if n < 0 {
 		return Quarantine{}, false
@@ -211,7 +215,7 @@ func (s Overrides) Apply(f ManagedFleet) ManagedFleet {
 	return f
 }
 
-// Begins is when a reservation's capacity starts to be made [230].
+// Begins is when a reservation's capacity starts to be made (spec §230).
 func (r CapacityReservation) Begins() time.Time { return r.Start.Add(-r.LeadTime) }
 
 // Active says whether a reservation asks for capacity at a time, its lead time

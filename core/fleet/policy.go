@@ -2,7 +2,7 @@ package fleet
 
 import "time"
 
-// LifetimeClass says whether the provider may take an instance away [36].
+// LifetimeClass says whether the provider may take an instance away (spec §36).
 type LifetimeClass string
 
 // The lifetime classes. OneJob runners, the specification's third, are a
@@ -12,21 +12,21 @@ const (
 	LifetimePreemptible LifetimeClass = "preemptible"
 )
 
-// FleetScope says whose jobs a fleet runs [11]. The zero value is the whole
+// FleetScope says whose jobs a fleet runs (spec §11). The zero value is the whole
 // installation; else one of the two is set.
 type FleetScope struct {
 	Tenant  string `json:"tenant,omitempty"`
 	Project string `json:"project,omitempty"`
 }
 
-// ScaleUpPolicy limits how fast a fleet grows [127]: at most MaxStep instances
+// ScaleUpPolicy limits how fast a fleet grows (spec §127): at most MaxStep instances
 // in each Window. MaxStep 0: no limit.
 type ScaleUpPolicy struct {
 	MaxStep int           `json:"max_step,omitempty"`
 	Window  time.Duration `json:"window"`
 }
 
-// ScaleDownPolicy keeps a fleet from thrashing [128, 129]. IdleGrace is more than
+// ScaleDownPolicy keeps a fleet from thrashing (spec §128, §129). IdleGrace is more than
 // zero; MaxStep 0: no limit.
 type ScaleDownPolicy struct {
 	IdleGrace time.Duration `json:"idle_grace"`
@@ -34,7 +34,7 @@ type ScaleDownPolicy struct {
 	MaxStep   int           `json:"max_step,omitempty"`
 }
 
-// ScalingSchedule keeps more hosts warm at known times [122].
+// ScalingSchedule keeps more hosts warm at known times (spec §122).
 type ScalingSchedule struct {
 	Name string `json:"name"`
 	// Cron has five fields and says when it begins, in TimeZone.
@@ -44,7 +44,7 @@ type ScalingSchedule struct {
 	Warm     int           `json:"warm"`
 }
 
-// PlacementPolicy says where instances may be [114]. Regions is a hard filter;
+// PlacementPolicy says where instances may be (spec §114). Regions is a hard filter;
 // empty lists are no limit.
 type PlacementPolicy struct {
 	Regions []string `json:"regions,omitempty"`
@@ -54,7 +54,7 @@ type PlacementPolicy struct {
 	Required bool `json:"required,omitempty"`
 }
 
-// Values of PlacementPolicy.Spread [115].
+// Values of PlacementPolicy.Spread (spec §115).
 const (
 	SpreadNone     = "none"
 	SpreadZone     = "zone"
@@ -62,7 +62,7 @@ const (
 	SpreadProvider = "provider"
 )
 
-// RolloutPolicy says how instances are replaced [66]: first Canary of them, and
+// RolloutPolicy says how instances are replaced (spec §66): first Canary of them, and
 // after Soak the others, with at most Surge more than wanted and Unavailable
 // fewer. Surge and Unavailable are never both zero.
 type RolloutPolicy struct {
@@ -72,7 +72,7 @@ type RolloutPolicy struct {
 	Unavailable int           `json:"unavailable"`
 }
 
-// CostPolicy is what an instance costs and what may be spent [105, 233]. All
+// CostPolicy is what an instance costs and what may be spent (spec §105, §233). All
 // amounts have one currency; zero amounts are not set. Minimum is the shortest time
 // that is paid for, and BillingPeriod what is paid for at a time; 0: by the second.
 type CostPolicy struct {
@@ -83,15 +83,15 @@ type CostPolicy struct {
 	MaxDaily      Money         `json:"max_daily,omitzero"`
 }
 
-// Forecast names the model that may ask for more than demand does [118, 250].
+// Forecast names the model that may ask for more than demand does (spec §118, §250).
 // The zero value is none.
 type Forecast struct {
 	Model   string `json:"model"`
 	Version int    `json:"version"`
 }
 
-// CapacityReservation guarantees capacity for a time [98]. It isn't a
-// lease of a job [100].
+// CapacityReservation guarantees capacity for a time (spec §98). It isn't a
+// lease of a job (spec §100).
 type CapacityReservation struct {
 	// ID is of one made by command, Name of one that the file declares.
 	ID       CapacityReservationID `json:"id,omitempty"`
@@ -100,13 +100,13 @@ type CapacityReservation struct {
 	Quantity int                   `json:"quantity"`
 	Start    time.Time             `json:"start"`
 	End      time.Time             `json:"end"`
-	// LeadTime is how long before Start the instances are made [230].
+	// LeadTime is how long before Start the instances are made (spec §230).
 	LeadTime time.Duration `json:"lead_time,omitempty"`
 	// Fleet is the one that has to have the capacity; empty: any of the class.
 	Fleet FleetAddress `json:"fleet,omitempty"`
 	// Scope is for whom it is. Dedicated asks for fleets that only they use;
-	// else the scheduler's fairness applies, and others' jobs may use it, too [102,
-	// 103].
+	// else the scheduler's fairness applies, and others' jobs may use it, too (spec §102,
+	// §103).
 	Scope     FleetScope `json:"scope,omitzero"`
 	Dedicated bool       `json:"dedicated,omitempty"`
 	// Made says who made one by command.

@@ -94,7 +94,7 @@ const (
 	OwnershipAssigned Ownership = "assigned"
 )
 
-// Money is an amount in millionths of a currency unit [105].
+// Money is an amount in millionths of a currency unit (spec §105).
 type Money struct {
 	Micros   int64  `json:"micros"`
 	Currency string `json:"currency"`

@@ -8,7 +8,7 @@ import (
 )
 
 // InstallationPolicy restricts what fleets may be declared, and what they may be
-// used for [175]. Lists are sorted; an empty one restricts nothing. It only
+// used for (spec §175). Lists are sorted; an empty one restricts nothing. It only
 // restricts: it makes nothing eligible.
 type InstallationPolicy struct {
 	Providers []string        `json:"providers,omitempty"`
@@ -16,7 +16,7 @@ type InstallationPolicy struct {
 	Lifetimes []LifetimeClass `json:"lifetimes,omitempty"`
 	// NoGPU refuses classes with gpus.
 	NoGPU bool `json:"no_gpu,omitempty"`
-	// HostileIsolation is the isolation that hostile work needs [216]; "":
+	// HostileIsolation is the isolation that hostile work needs (spec §216); "":
 	// DefaultHostileIsolation.
 	HostileIsolation string `json:"hostile_isolation,omitempty"`
 	// Entitlements are sorted by name.
@@ -24,7 +24,7 @@ type InstallationPolicy struct {
 }
 
 // DefaultHostileIsolation is what hostile work needs where the policy is silent: a
-// machine of its own kind [216]. Silence isn't consent to less.
+// machine of its own kind (spec §216). Silence isn't consent to less.
 const DefaultHostileIsolation = "vm"
 
 // IsolationForHostile is the isolation that a class must have to run hostile work.
@@ -39,9 +39,9 @@ func (p InstallationPolicy) RunsHostile(c CapacityClass) bool {
 }
 
 // Entitlement limits who may use a capacity class, and how many of its instances
-// there may be [173]. A class that any entitlement names is premium: only those
+// there may be (spec §173). A class that any entitlement names is premium: only those
 // that an entitlement names get it. It grants nothing that a requirement or a scope
-// refuses [174].
+// refuses (spec §174).
 type Entitlement struct {
 	Name string `json:"name"`
 	// Class is the name of the capacity class.
@@ -99,7 +99,8 @@ func (p InstallationPolicy) Refusals(f RunnerFleet) (out []PolicyRefusal) {
 	instead := func(allowed []string) string {
 		return fmt.Sprintf("It allows: %s. Choose one of them, or change the policy block.", strings.Join(allowed, ", "))
 	}
-	if len(p.Providers) > 0 && f.Provider != "" && !slices.Contains(p.Providers, string(f.Provider)) && !slices.Contains(p.Providers, f.Provider.Plugin()) {
+	if len(p.Providers) > 0 && f.Provider != "" && !slices.Contains(p.Providers, string(f.Provider)) &&
+		!slices.Contains(p.Providers, f.Provider.Plugin()) {
 		out = append(out, PolicyRefusal{"provider", fmt.Sprintf("the provider %s", f.Provider), instead(p.Providers)})
 	}
 	if len(p.Lifetimes) > 0 && !slices.Contains(p.Lifetimes, cmp.Or(f.Lifetime, LifetimeStable)) {
@@ -107,11 +108,25 @@ func (p InstallationPolicy) Refusals(f RunnerFleet) (out []PolicyRefusal) {
 		for _, one := range p.Lifetimes {
 			allowed = append(allowed, string(one))
 		}
-		out = append(out, PolicyRefusal{"lifetime_class", fmt.Sprintf("the lifetime %s", cmp.Or(f.Lifetime, LifetimeStable)), instead(allowed)})
+		out = append(
+			out,
+			PolicyRefusal{
+				"lifetime_class",
+				fmt.Sprintf("the lifetime %s", cmp.Or(f.Lifetime, LifetimeStable)),
+				instead(allowed),
+			},
+		)
 	}
 	if p.NoGPU && f.Class.Resources.GPU > 0 {
-		out = append(out, PolicyRefusal{"capacity_class", "gpus",
-			fmt.Sprintf("The class %q has %d. Choose another class, or change the policy block.", f.Class.Name, f.Class.Resources.GPU)})
+		out = append(out, PolicyRefusal{
+			"capacity_class",
+			"gpus",
+			fmt.Sprintf(
+				"The class %q has %d. Choose another class, or change the policy block.",
+				f.Class.Name,
+				f.Class.Resources.GPU,
+			),
+		})
 	}
 	return append(out, p.regionRefusals(f)...)
 }
@@ -129,9 +144,15 @@ func (p InstallationPolicy) regionRefusals(f RunnerFleet) (out []PolicyRefusal) 
 		}
 	}
 	if len(f.Placement.Regions) == 0 {
-		out = append(out, PolicyRefusal{"placement.regions", "a fleet that doesn't say in which region its instances are",
-			fmt.Sprintf("Its provider lists no offers to choose from, so only you know. Write placement { regions = [%q] }, with the region that it is in. The policy allows: %s.",
-				p.Regions[0], strings.Join(p.Regions, ", "))})
+		out = append(out, PolicyRefusal{
+			"placement.regions",
+			"a fleet that doesn't say in which region its instances are",
+			fmt.Sprintf(
+				"Its provider lists no offers to choose from, so only you know. Write placement { regions = [%q] }, with the region that it is in. The policy allows: %s.",
+				p.Regions[0],
+				strings.Join(p.Regions, ", "),
+			),
+		})
 	}
 	return out
 }

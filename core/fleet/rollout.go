@@ -8,7 +8,7 @@ import (
 )
 
 // Make is what a fleet's instances are made from, and what a rollout replaces them
-// for when it changes [65, 66]: the image, the instance block, and what these are
+// for when it changes (spec §65, §66): the image, the instance block, and what these are
 // for. The agent's version is the manager's and no part of it.
 type Make struct {
 	Image    Image           `json:"image,omitzero"`
@@ -30,7 +30,7 @@ func (f RunnerFleet) Make() Make {
 }
 
 // Same says that instances of two makes are interchangeable: names are aliases
-// [221], and what of the block may change without them doesn't count.
+// (spec §221), and what of the block may change without them doesn't count.
 func (m Make) Same(other Make) bool {
 	return m.Image.Same(other.Image) && m.Provider == other.Provider && m.Class == other.Class &&
 		DigestBytes(m.Immutable) == DigestBytes(other.Immutable)
@@ -87,7 +87,7 @@ type RolloutHalt struct {
 type RolloutAction string
 
 // Pause: nothing is replaced. Resume: a halted rollout continues, with a
-// canary again. Rollback: another image is booted than the file's [223].
+// canary again. Rollback: another image is booted than the file's (spec §223).
 const (
 	PauseRollout  RolloutAction = "pause"
 	ResumeRollout RolloutAction = "resume"

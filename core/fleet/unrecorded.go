@@ -7,7 +7,7 @@ import (
 )
 
 // Classification is what an inspected resource without a live record is to the
-// installation [157, 159].
+// installation (spec §157, §159).
 type Classification string
 
 // Orphan: proven ours, and nothing accounts for it. Foreign: not proven ours,

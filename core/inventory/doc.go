@@ -6,5 +6,5 @@
 // may be lost at any instruction; everything else is a function of its arguments.
 //
 // It calls no provider, moves no instance and stores nothing. A resource that isn't proven
-// ours is foreign and must not be deleted [157, 159, 160].
+// ours is foreign and must not be deleted (spec §157, §159, §160).
 package inventory

@@ -21,7 +21,7 @@ type Listing struct {
 	// inFlight are the keys for which a call ran inside the plugin.
 	inFlight map[fleet.OperationID]bool
 	// partsByKey and partsByOwner are the secondary resources: volumes, addresses
-	// and whatever else an instance has [160].
+	// and whatever else an instance has (spec §160).
 	partsByKey   map[fleet.OperationID][]fleet.Resource
 	partsByOwner map[fleet.ProviderInstanceRef][]fleet.Resource
 }
@@ -104,7 +104,9 @@ func (l *Listing) Contested(i *fleet.CapacityInstance) reason.Reason {
 	if i.ProviderInstance != "" {
 		for _, res := range l.byID[i.ProviderInstance] {
 			if IsInstance(res) && res.Key != i.Key && i.Adopted == "" {
-				return reason.Of(reason.KeyChanged{Resource: string(i.ProviderInstance), Key: string(i.Key), Listed: string(res.Key)})
+				return reason.Of(
+					reason.KeyChanged{Resource: string(i.ProviderInstance), Key: string(i.Key), Listed: string(res.Key)},
+				)
 			}
 		}
 	}

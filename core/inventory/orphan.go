@@ -20,7 +20,7 @@ const (
 )
 
 // GraceOver says whether an unrecorded resource has been listed without a gap for
-// the grace [158]: by two complete inspections at least, both of this process.
+// the grace (spec §158): by two complete inspections at least, both of this process.
 // listeningSince is since when it has listened without a gap: the machine may have
 // slept, or its clock may have been set.
 func (p *Provider) GraceOver(u Unrecorded, grace time.Duration, listeningSince time.Time) bool {

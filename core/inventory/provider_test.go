@@ -31,7 +31,12 @@ func list(
 	resources ...fleet.Resource,
 ) (complete bool) {
 	p.BeginInspection(began, step)
-	return p.Believe(p.EndInspection(began, fleet.Inspection{Resources: resources, Complete: true}), reason.Reason{}, known, noon)
+	return p.Believe(
+		p.EndInspection(began, fleet.Inspection{Resources: resources, Complete: true}),
+		reason.Reason{},
+		known,
+		noon,
+	)
 }
 
 func owner(t *testing.T) Owner {
@@ -56,7 +61,8 @@ func TestListWithoutMostResourcesIsNotBelievedAtOnce(t *testing.T) {
 	if list(p, 1, noon, known, one) {
 		t.Error("3 of 4 resources were missing, and the list was believed")
 	}
-	if p.Listing != nil || p.Unobservable != reason.Of(reason.ResourcesVanished{Missing: 3, Known: 4, After: reason.Duration(vanishedFor)}) {
+	if p.Listing != nil ||
+		p.Unobservable != reason.Of(reason.ResourcesVanished{Missing: 3, Known: 4, After: reason.Duration(vanishedFor)}) {
 		t.Errorf("listing %v, unobservable %q", p.Listing, p.Unobservable)
 	}
 	if !list(p, 2, noon.Add(vanishedFor), known, one) {
@@ -197,7 +203,10 @@ func TestDanglingResourceThatStaysKeepsNoOtherFromGoing(t *testing.T) {
 	var m Removals
 	left := []fleet.Resource{{ID: "vol-1", Kind: "volume"}, {ID: "vol-2", Kind: "volume"}}
 	m.Sent("vol-1")
-	m.Failed(&fleet.Operation{State: fleet.OperationRefused, Reason: reason.Of(reason.ProviderError{Message: "in use"})}, noon)
+	m.Failed(
+		&fleet.Operation{State: fleet.OperationRefused, Reason: reason.Of(reason.ProviderError{Message: "in use"})},
+		noon,
+	)
 	if next, due, _, _ := m.Next(left, noon); next.ID != "vol-2" || !due {
 		t.Errorf("next is %s, due %t", next.ID, due)
 	}
@@ -205,7 +214,11 @@ func TestDanglingResourceThatStaysKeepsNoOtherFromGoing(t *testing.T) {
 	m.Failed(&fleet.Operation{State: fleet.OperationAccepted}, noon)
 	_, due, state, why := m.Next(left, noon)
 	tried := reason.ListOf(
-		reason.RemovalTried{Resource: NameOf(left[0]), Attempts: 1, Because: reason.Of(reason.ProviderError{Message: "in use"})},
+		reason.RemovalTried{
+			Resource: NameOf(left[0]),
+			Attempts: 1,
+			Because:  reason.Of(reason.ProviderError{Message: "in use"}),
+		},
 		reason.RemovalTried{Resource: NameOf(left[1]), Attempts: 1},
 	)
 	if due || state != fleet.OperationRefused || why != reason.Of(reason.DanglingRemains{Resources: tried}) {
@@ -273,13 +286,19 @@ func TestOrphanGraceCountsListingsWithoutAGap(t *testing.T) {
 func TestTheNewestNoticesAreKept(t *testing.T) {
 	p := ready()
 	for n := range MaxNotices + 1 {
-		p.Announce(fleet.ProviderInstanceRef(fmt.Sprint("vm-", n)), fleet.Notice{ID: "n", Kind: fleet.NoticeRebalance}, noon, 1)
+		p.Announce(
+			fleet.ProviderInstanceRef(fmt.Sprint("vm-", n)),
+			fleet.Notice{ID: "n", Kind: fleet.NoticeRebalance},
+			noon,
+			1,
+		)
 	}
 	if got := p.Notices(noon); len(got) != MaxNotices+1 {
 		t.Errorf("%d of %d notices are told", len(got), MaxNotices+1)
 	}
 	kept := p.Notices(noon)
-	if len(kept) != MaxNotices || kept["vm-0"] != nil || len(kept[fleet.ProviderInstanceRef(fmt.Sprint("vm-", MaxNotices))]) != 1 {
+	if len(kept) != MaxNotices || kept["vm-0"] != nil ||
+		len(kept[fleet.ProviderInstanceRef(fmt.Sprint("vm-", MaxNotices))]) != 1 {
 		t.Errorf("%d notices are kept, of vm-0 %v", len(kept), kept["vm-0"])
 	}
 }

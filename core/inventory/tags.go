@@ -12,7 +12,7 @@ import (
 // ProofTag is the tag with the proof that a resource is ours.
 const ProofTag = "forgeyard-proof"
 
-// The tags that a provider stores with a resource [155]. Values match
+// The tags that a provider stores with a resource (spec §155). Values match
 // [a-z0-9-]{1,63}.
 const (
 	InstallationTag = "forgeyard-installation"
@@ -33,7 +33,7 @@ type Owner struct {
 }
 
 // Tags are what a new resource gets. They help to find it and are no authority
-// [156], but for the proof, which only this installation's key can make.
+// (spec §156), but for the proof, which only this installation's key can make.
 func (o Owner) Tags(f fleet.ManagedFleet, i fleet.CapacityInstance) (map[string]string, error) {
 	tags := map[string]string{
 		InstallationTag: o.Installation,

@@ -177,7 +177,7 @@ type record struct {
 }
 
 // classify says whether a resource is an orphan of ours or a foreign one, and
-// why [157, 159]. What isn't proven is foreign.
+// why (spec §157, §159). What isn't proven is foreign.
 func classify(o Owner, r Records, f fleet.ProviderFacts, res fleet.Resource, has record) Unrecorded {
 	u := Unrecorded{Resource: res, Ended: has.ended, UnrecordedResource: fleet.UnrecordedResource{
 		Provider:       r.Provider,
@@ -195,7 +195,9 @@ func classify(o Owner, r Records, f fleet.ProviderFacts, res fleet.Resource, has
 	u.Classification = fleet.Orphan
 	u.Reason = reason.Of(reason.ProvenOrphan{})
 	if has.ended != nil {
-		u.Reason = reason.Of(reason.OrphanOfEnded{Instance: string(has.ended.Instance.ID), Because: has.ended.Instance.Reason})
+		u.Reason = reason.Of(
+			reason.OrphanOfEnded{Instance: string(has.ended.Instance.ID), Because: has.ended.Instance.Reason},
+		)
 	}
 	declared, ok := r.Fleets[owner]
 	if !ok {
@@ -204,7 +206,12 @@ func classify(o Owner, r Records, f fleet.ProviderFacts, res fleet.Resource, has
 	}
 	u.Owner, u.Fleet = owner, declared.Address
 	u.Decide = reason.Of(reason.RemovedAfterGrace{
-		Provider: string(r.Provider), Resource: string(res.ID), Fleet: declared.Address.Name(), Grace: reason.Duration(r.OrphanGrace),
+		Provider: string(
+			r.Provider,
+		),
+		Resource: string(res.ID),
+		Fleet:    declared.Address.Name(),
+		Grace:    reason.Duration(r.OrphanGrace),
 	})
 	return u
 }

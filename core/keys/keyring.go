@@ -185,7 +185,13 @@ func (k *Keyrings) useKeys(kind keyKind, ring keyring) error {
 func (k *Keyrings) readKey(kind keyKind, record keyRecord) (namedKey, error) {
 	path := filepath.Join(k.options.Place.Keys(), record.File)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, &pki.KeyFileError{Path: path, Problem: fmt.Sprintf("is missing, and the store was written with its key %s; restore it from a backup, or use another state folder", record.ID)}
+		return nil, &pki.KeyFileError{
+			Path: path,
+			Problem: fmt.Sprintf(
+				"is missing, and the store was written with its key %s; restore it from a backup, or use another state folder",
+				record.ID,
+			),
+		}
 	}
 	key, err := kind.load(path)
 	if err != nil {

@@ -106,7 +106,10 @@ func (k *Keyrings) Keys(ctx context.Context) ([]Key, error) {
 func (k *Keyrings) authorizeKeys(ctx context.Context, useCase string) error {
 	caller, err := access.Authorize(ctx, useCase)
 	if err == nil && len(caller.Fleets) > 0 {
-		return access.Invalid("%s is limited to fleets, and keys are the whole installation's; use a token for all fleets", caller.Name)
+		return access.Invalid(
+			"%s is limited to fleets, and keys are the whole installation's; use a token for all fleets",
+			caller.Name,
+		)
 	}
 	return err
 }
@@ -116,7 +119,14 @@ func (k *Keyrings) describeKey(kind keyKind, record keyRecord, state snapshot.St
 	if err != nil {
 		return Key{}, err
 	}
-	key := Key{ID: record.ID, Kind: kind.name, Purpose: kind.purpose, Created: record.Created, Retired: record.Retired, Replaces: kind.replaces}
+	key := Key{
+		ID:       record.ID,
+		Kind:     kind.name,
+		Purpose:  kind.purpose,
+		Created:  record.Created,
+		Retired:  record.Retired,
+		Replaces: kind.replaces,
+	}
 	if pinned, ok := loaded.(interface{ Fingerprint() string }); ok {
 		key.Fingerprint = pinned.Fingerprint()
 	}
@@ -131,7 +141,10 @@ func (k *Keyrings) neededFor(kind keyKind, key namedKey, record keyRecord, state
 	now := k.options.Clock()
 	needed := kind.needs(key, state, now)
 	if until := record.Retired.Add(RetiredKept); now.Before(until) {
-		needed = append(needed, fmt.Sprintf("it is kept until %s for what was begun with it", until.UTC().Format(time.RFC3339)))
+		needed = append(
+			needed,
+			fmt.Sprintf("it is kept until %s for what was begun with it", until.UTC().Format(time.RFC3339)),
+		)
 	}
 	return needed
 }
@@ -165,8 +178,12 @@ func (k *Keyrings) RotateKey(ctx context.Context, name string) (Key, error) {
 		if err != nil {
 			return Key{}, err
 		}
-		return Key{}, access.Conflict("the last rotation of the %s key isn't over: the key %s is still needed, since %s; rotate again when forgeyard-fleet key list no longer shows it",
-			kind.name, old.ID, reasons(old.Needed))
+		return Key{}, access.Conflict(
+			"the last rotation of the %s key isn't over: the key %s is still needed, since %s; rotate again when forgeyard-fleet key list no longer shows it",
+			kind.name,
+			old.ID,
+			reasons(old.Needed),
+		)
 	}
 	return k.rotate(ctx, kind, ring, state)
 }
@@ -186,7 +203,17 @@ func (k *Keyrings) rotate(ctx context.Context, kind keyKind, ring keyring, state
 	if err := k.writeKeyring(ctx, kind, next, "key rotate", detail); err != nil {
 		return Key{}, err
 	}
-	k.options.Log.Info("a key was replaced", "kind", kind.name, "key", fresh.KeyID(), "before", ring[len(ring)-1].ID, "by", access.CallerOf(ctx).Name)
+	k.options.Log.Info(
+		"a key was replaced",
+		"kind",
+		kind.name,
+		"key",
+		fresh.KeyID(),
+		"before",
+		ring[len(ring)-1].ID,
+		"by",
+		access.CallerOf(ctx).Name,
+	)
 	return k.describeKey(kind, next[len(next)-1], state)
 }
 
@@ -227,14 +254,24 @@ func (k *Keyrings) DeleteKey(ctx context.Context, id string) error {
 			continue
 		}
 		if ring[n].Retired.IsZero() {
-			return access.Conflict("the %s key %s is in use; replace it first: forgeyard-fleet key rotate %s", kind.name, id, kind.name)
+			return access.Conflict(
+				"the %s key %s is in use; replace it first: forgeyard-fleet key rotate %s",
+				kind.name,
+				id,
+				kind.name,
+			)
 		}
 		key, err := k.describeKey(kind, ring[n], state)
 		if err != nil {
 			return err
 		}
 		if len(key.Needed) > 0 {
-			return access.Conflict("the %s key %s is still needed: %s; wait, or replace those instances", kind.name, id, reasons(key.Needed))
+			return access.Conflict(
+				"the %s key %s is still needed: %s; wait, or replace those instances",
+				kind.name,
+				id,
+				reasons(key.Needed),
+			)
 		}
 		_, err = k.delete(ctx, kind, ring, n)
 		return err
@@ -286,7 +323,13 @@ func (k *Keyrings) deleteIdle(ctx context.Context, kind keyKind, ring keyring, s
 func (k *Keyrings) delete(ctx context.Context, kind keyKind, ring keyring, n int) (keyring, error) {
 	next := append(keyring{}, ring...)
 	next[n].Deleted = k.options.Clock().UTC()
-	if err := k.writeKeyring(ctx, kind, next, "key delete", fmt.Sprintf("%s key %s, which nothing needs any more", kind.name, next[n].ID)); err != nil {
+	if err := k.writeKeyring(
+		ctx,
+		kind,
+		next,
+		"key delete",
+		fmt.Sprintf("%s key %s, which nothing needs any more", kind.name, next[n].ID),
+	); err != nil {
 		return ring, err
 	}
 	k.options.Log.Info("an old key is no longer trusted", "kind", kind.name, "key", next[n].ID)

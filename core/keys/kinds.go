@@ -20,7 +20,8 @@ func (k *Keyrings) keyKinds() []keyKind {
 // authorityKeys sign the manager's and the agents' certificates.
 func (k *Keyrings) authorityKeys() keyKind {
 	return keyKind{
-		name: "authority", file: pki.AuthorityFile,
+		name:     "authority",
+		file:     pki.AuthorityFile,
 		purpose:  "signs the certificates of the manager and of agents; hosts and API clients pin it",
 		replaces: "new hosts pin the new authority, running agents change to it with their next heartbeats, and API clients need its fingerprint in FLEET_SERVER_CA from now on",
 		load: func(path string) (namedKey, error) {
@@ -47,7 +48,8 @@ func authorityNeeded(old *pki.Authority, s snapshot.State) (needed []string) {
 	for _, op := range s.Operations {
 		var intent fleet.ProvisionIntent
 		// A request that can't be read pins whatever it may pin.
-		if op.Kind == fleet.ProvisionOperation && (json.Unmarshal(op.Request, &intent) != nil || intent.Bootstrap.CAFingerprint == old.Fingerprint()) {
+		if op.Kind == fleet.ProvisionOperation &&
+			(json.Unmarshal(op.Request, &intent) != nil || intent.Bootstrap.CAFingerprint == old.Fingerprint()) {
 			pins[op.Instance] = true
 		}
 	}
@@ -106,7 +108,14 @@ func enrollmentKeyNeeded(old *pki.TokenKey, s snapshot.State, now time.Time) (ne
 		// The token of a host that a person joins is the claim's, not the operation's.
 		op := fleet.Operation{ID: keys[c.Instance], Nonce: c.Nonce, TokenHash: c.TokenHash}
 		if now.Before(c.Expires) && old.Made(op) {
-			needed = append(needed, fmt.Sprintf("the line that joins the host %s was made with it and is good until %s", c.Asset, c.Expires.UTC().Format(time.RFC3339)))
+			needed = append(
+				needed,
+				fmt.Sprintf(
+					"the line that joins the host %s was made with it and is good until %s",
+					c.Asset,
+					c.Expires.UTC().Format(time.RFC3339),
+				),
+			)
 		}
 	}
 	return needed

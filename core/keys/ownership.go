@@ -56,14 +56,30 @@ func ownershipKeyNeeded(id string, s snapshot.State) (needed []string) {
 func orphansMayNeedIt(s snapshot.State, seen snapshot.Observations) (needed []string) {
 	for _, p := range s.Providers {
 		if why, unseen := seen.Unobserved[p.Address]; unseen {
-			needed = append(needed, fmt.Sprintf("provider.%s, which may have orphans that are told to be ours by it, can't be seen (%s)", p.Address, why))
+			needed = append(
+				needed,
+				fmt.Sprintf(
+					"provider.%s, which may have orphans that are told to be ours by it, can't be seen (%s)",
+					p.Address,
+					why,
+				),
+			)
 		} else if seen.Inspected[p.Address].IsZero() {
-			needed = append(needed, fmt.Sprintf("provider.%s may have orphans that are told to be ours by it, and no running manager has looked; ask while forgeyard-fleet serve runs", p.Address))
+			needed = append(
+				needed,
+				fmt.Sprintf(
+					"provider.%s may have orphans that are told to be ours by it, and no running manager has looked; ask while forgeyard-fleet serve runs",
+					p.Address,
+				),
+			)
 		}
 	}
 	for _, address := range slices.Sorted(maps.Keys(seen.Unrecorded)) {
 		if n := seen.Unrecorded[address].Orphans; n > 0 {
-			needed = append(needed, fmt.Sprintf("provider.%s has orphans (%d), which may be told to be ours by it, until they are removed", address, n))
+			needed = append(
+				needed,
+				fmt.Sprintf("provider.%s has orphans (%d), which may be told to be ours by it, until they are removed", address, n),
+			)
 		}
 	}
 	return needed

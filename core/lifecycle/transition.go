@@ -58,12 +58,12 @@ type Edge struct {
 	When string
 }
 
-// edges is the provisioned host lifecycle [51].
+// edges is the provisioned host lifecycle (spec §51).
 //
 //	Requested → Provisioning → Bootstrapping → Enrolling → Healthy → Draining → Terminating → Terminated
 //	                 └──────────────┴──► Failed ─────┴─► Quarantined ──────────────┘
 //
-// An admitted host goes through Draining before Terminating [33, 34]. A host
+// An admitted host goes through Draining before Terminating (spec §33, §34). A host
 // that was never admitted has never been given work, so Withdrawn takes it out
 // without a drain. What comes back after its end is only ever removed again.
 var edges = []Edge{
@@ -72,11 +72,26 @@ var edges = []Edge{
 
 	{fleet.Provisioning, fleet.Bootstrapping, ResourceSeen, "the resource exists"},
 	{fleet.Provisioning, fleet.Failed, NothingCreated, "the provider says that nothing was made"},
-	{fleet.Provisioning, fleet.Failed, DeadlinePassed, "timeouts.provision is over, or no person joined the instance within 24 hours"},
-	{fleet.Provisioning, fleet.Failed, Withdrawn, "its request waits to go out again, and the file asks for something else now"},
+	{
+		fleet.Provisioning,
+		fleet.Failed,
+		DeadlinePassed,
+		"timeouts.provision is over, or no person joined the instance within 24 hours",
+	},
+	{
+		fleet.Provisioning,
+		fleet.Failed,
+		Withdrawn,
+		"its request waits to go out again, and the file asks for something else now",
+	},
 
 	{fleet.Bootstrapping, fleet.Enrolling, AgentContact, "an agent enrolled with the instance's token"},
-	{fleet.Bootstrapping, fleet.Failed, DeadlinePassed, "timeouts.boot is over, or no person joined the instance within 24 hours"},
+	{
+		fleet.Bootstrapping,
+		fleet.Failed,
+		DeadlinePassed,
+		"timeouts.boot is over, or no person joined the instance within 24 hours",
+	},
 	{fleet.Bootstrapping, fleet.Terminating, Withdrawn, "it isn't wanted any more and was never given work"},
 
 	{fleet.Enrolling, fleet.Healthy, AdmissionGranted, "every check of admission passed"},
@@ -94,23 +109,48 @@ var edges = []Edge{
 	{fleet.Healthy, fleet.Draining, ForMaintenance, "its provider announced work on its host"},
 	{fleet.Healthy, fleet.Draining, ForRebalance, "its provider says that it may be taken away soon"},
 	{fleet.Healthy, fleet.Quarantined, RunnerLost, "no heartbeat for timeouts.lost_grace"},
-	{fleet.Healthy, fleet.Draining, StoppedForGood, "it was silent and told to stop meanwhile, and its scheduler can't take that back"},
+	{
+		fleet.Healthy,
+		fleet.Draining,
+		StoppedForGood,
+		"it was silent and told to stop meanwhile, and its scheduler can't take that back",
+	},
 	{fleet.Healthy, fleet.Quarantined, CredentialLost, "the second credential was lost, or is of no use, too"},
 	{fleet.Healthy, fleet.Quarantined, RunnerUnfit, "its agent has complained for timeouts.heartbeat"},
 
 	{fleet.Enrolling, fleet.Quarantined, ForQuarantine, "a person quarantined it, its fleet or its image"},
 	{fleet.Healthy, fleet.Quarantined, ForQuarantine, "a person quarantined it, its fleet or its image"},
-	{fleet.Draining, fleet.Quarantined, ForQuarantine, "a person quarantined it, its fleet or its image, and its drain could be taken back"},
+	{
+		fleet.Draining,
+		fleet.Quarantined,
+		ForQuarantine,
+		"a person quarantined it, its fleet or its image, and its drain could be taken back",
+	},
 
-	{fleet.Draining, fleet.Healthy, DemandBack, "it drained for a scale-down, its agent hasn't been told to stop, and the scheduler gives it leases again"},
+	{
+		fleet.Draining,
+		fleet.Healthy,
+		DemandBack,
+		"it drained for a scale-down, its agent hasn't been told to stop, and the scheduler gives it leases again",
+	},
 	{fleet.Draining, fleet.Terminating, IdleProven, "no job is left and none can start"},
 	{fleet.Draining, fleet.Draining, ForInterruption, "it drained for something else, and its provider takes it away"},
-	{fleet.Draining, fleet.Draining, ForOperator, "it drained for a scale-down, which may be taken back, and a person wants it away"},
+	{
+		fleet.Draining,
+		fleet.Draining,
+		ForOperator,
+		"it drained for a scale-down, which may be taken back, and a person wants it away",
+	},
 	{fleet.Draining, fleet.Terminating, Preempted, "the time has come at which its provider takes it away"},
 	{fleet.Quarantined, fleet.Terminating, Preempted, "the time has come at which its provider takes it away"},
 	{fleet.Quarantined, fleet.Healthy, RunnerBack, "it was lost and beats again"},
 	{fleet.Quarantined, fleet.Terminating, IdleProven, "no job is left and none can start"},
-	{fleet.Quarantined, fleet.Terminating, DeadlinePassed, "timeouts.quarantine is over, or a person took the quarantine back, and it was never given work"},
+	{
+		fleet.Quarantined,
+		fleet.Terminating,
+		DeadlinePassed,
+		"timeouts.quarantine is over, or a person took the quarantine back, and it was never given work",
+	},
 	{fleet.Draining, fleet.Terminating, Forced, "an operator gave its job up by drain --force"},
 	{fleet.Quarantined, fleet.Terminating, Forced, "an operator gave its job up by drain --force"},
 
@@ -142,7 +182,12 @@ var edges = []Edge{
 	{fleet.Failed, fleet.Terminated, ProvenGone, "a complete inspection after the settle time doesn't show it"},
 	{fleet.Terminating, fleet.Terminated, ProvenGone, "the provider answered gone, or an inspection shows it"},
 
-	{fleet.Terminated, fleet.Terminating, OrphanFound, "two complete inspections list it, the grace apart, and it is proven ours"},
+	{
+		fleet.Terminated,
+		fleet.Terminating,
+		OrphanFound,
+		"two complete inspections list it, the grace apart, and it is proven ours",
+	},
 }
 
 // Edges returns the whole table, for documentation and tests.
@@ -157,7 +202,13 @@ type NotAllowedError struct {
 }
 
 func (e *NotAllowedError) Error() string {
-	return fmt.Sprintf("instance %s: the lifecycle has no move from %s to %s because of %s", e.Instance, e.From, e.To, e.Cause)
+	return fmt.Sprintf(
+		"instance %s: the lifecycle has no move from %s to %s because of %s",
+		e.Instance,
+		e.From,
+		e.To,
+		e.Cause,
+	)
 }
 
 // Allowed says whether the table has the move.
@@ -170,7 +221,7 @@ func Allowed(from, to fleet.CapacityInstanceState, cause Cause) bool {
 	return false
 }
 
-// emergencies are the causes for which a machine that has leases may end [35]: its
+// emergencies are the causes for which a machine that has leases may end (spec §35): its
 // provider takes it away or has ended it, or a person gave its jobs up. Whatever
 // else is wrong with a host, its jobs are waited for.
 var emergencies = map[Cause]bool{Preempted: true, ResourceStopped: true, Forced: true}
@@ -193,7 +244,13 @@ func CauseOf(k fleet.NoticeKind) Cause {
 // Move changes the instance's state at now and records why. Entering Draining
 // begins with the cordon; a drain that continues for another cause keeps its
 // progress.
-func Move(i *fleet.CapacityInstance, to fleet.CapacityInstanceState, cause Cause, now time.Time, why reason.Reason) error {
+func Move(
+	i *fleet.CapacityInstance,
+	to fleet.CapacityInstanceState,
+	cause Cause,
+	now time.Time,
+	why reason.Reason,
+) error {
 	if !Allowed(i.State, to, cause) {
 		return &NotAllowedError{Instance: i.ID, From: i.State, To: to, Cause: cause}
 	}

@@ -62,7 +62,8 @@ func TestMoveRecordsWhyAndRefusesWhatTheTableLacks(t *testing.T) {
 	if err := Move(&i, fleet.Draining, ForScaleDown, now, reason.Plain("2 needed, 3 ready")); err != nil {
 		t.Fatal(err)
 	}
-	if i.State != fleet.Draining || i.Drain != fleet.Cordoned || !i.Since.Equal(now) || i.Cause != "scale_down" || i.Reason.Text() != "2 needed, 3 ready" {
+	if i.State != fleet.Draining || i.Drain != fleet.Cordoned || !i.Since.Equal(now) || i.Cause != "scale_down" ||
+		i.Reason.Text() != "2 needed, 3 ready" {
 		t.Errorf("after the move: %+v", i)
 	}
 

@@ -84,7 +84,13 @@ func (w *step) requeue(r *row, f finding, why reason.Detail) {
 // resolveUnlisted decides about a resource that existed and is no longer listed. Where
 // an agent enrolled, a list alone doesn't prove it gone: its agent must have
 // been silent for as long as it wasn't listed, and that for a whole heartbeat.
-func (l *Loop) resolveUnlisted(w *step, p *inventory.Provider, r *row, m *rowMemory, f finding) (conflict reason.Reason) {
+func (l *Loop) resolveUnlisted(
+	w *step,
+	p *inventory.Provider,
+	r *row,
+	m *rowMemory,
+	f finding,
+) (conflict reason.Reason) {
 	if m.missing.IsZero() {
 		m.missing = f.began
 	}

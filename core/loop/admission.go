@@ -13,7 +13,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
-// admit judges the agents that have enrolled [70]. Until every check passed a
+// admit judges the agents that have enrolled (spec §70). Until every check passed a
 // runner is told to wait; the trust class comes from the capacity class, and
 // nothing that an agent says can raise it.
 func (l *Loop) admit(w *step) {
@@ -29,9 +29,19 @@ func (l *Loop) admit(w *step) {
 		case fleet.AdmissionVerified:
 			w.move(r, fleet.Healthy, lifecycle.AdmissionGranted, reason.AdmissionPassed{Checks: len(verdict.Checks)})
 		case fleet.AdmissionQuarantined:
-			w.move(r, fleet.Quarantined, lifecycle.EvidenceFailed, reason.AdmissionFailed{Checks: checksWith(verdict, fleet.Suspicious)})
+			w.move(
+				r,
+				fleet.Quarantined,
+				lifecycle.EvidenceFailed,
+				reason.AdmissionFailed{Checks: checksWith(verdict, fleet.Suspicious)},
+			)
 		case fleet.AdmissionRejected:
-			w.move(r, fleet.Failed, lifecycle.AdmissionRefused, reason.AdmissionFailed{Checks: checksWith(verdict, fleet.Refused)})
+			w.move(
+				r,
+				fleet.Failed,
+				lifecycle.AdmissionRefused,
+				reason.AdmissionFailed{Checks: checksWith(verdict, fleet.Refused)},
+			)
 		}
 	}
 }
@@ -69,7 +79,11 @@ func identity(r *row) fleet.AdmissionCheck {
 	case !r.runner.Revoked.IsZero():
 		return check("identity", fleet.Refused, reason.CertificateRevoked{})
 	case r.runner.Operation != r.Key:
-		return check("identity", fleet.Suspicious, reason.TokenOfOtherInstance{Operation: string(r.runner.Operation), Key: string(r.Key)})
+		return check(
+			"identity",
+			fleet.Suspicious,
+			reason.TokenOfOtherInstance{Operation: string(r.runner.Operation), Key: string(r.Key)},
+		)
 	}
 	if r.fleet.Admission.RequiresIdentity() || r.provision.Batch.Key != "" {
 		return verifiedIdentity(r)
@@ -85,10 +99,20 @@ func verifiedIdentity(r *row) fleet.AdmissionCheck {
 	case v.Resource == "":
 		return check("identity", fleet.Refused, reason.IdentityMissing{})
 	case v.Resource != r.ProviderInstance:
-		return check("identity", fleet.Suspicious, reason.IdentityDiffers{Enrolled: string(v.Resource), Resource: string(r.ProviderInstance)})
+		return check(
+			"identity",
+			fleet.Suspicious,
+			reason.IdentityDiffers{Enrolled: string(v.Resource), Resource: string(r.ProviderInstance)},
+		)
 	}
 	return check("identity", fleet.Passed, reason.IdentityProven{
-		Key: fleet.ShortDigest(r.runner.KeyHash), Resource: string(v.Resource), Account: v.Account, Region: v.Region, Kind: v.Kind,
+		Key: fleet.ShortDigest(
+			r.runner.KeyHash,
+		),
+		Resource: string(v.Resource),
+		Account:  v.Account,
+		Region:   v.Region,
+		Kind:     v.Kind,
 		Verified: reason.At(v.Verified),
 	})
 }
@@ -111,10 +135,18 @@ func providerCrossCheck(r *row) fleet.AdmissionCheck {
 		return check(name, fleet.Suspicious, r.Conflict.Params)
 	}
 	if r.Seen != fleet.ResourceRunning {
-		return check(name, fleet.Waiting, reason.ResourceNotShown{Resource: string(r.ProviderInstance), State: string(r.Seen)})
+		return check(
+			name,
+			fleet.Waiting,
+			reason.ResourceNotShown{Resource: string(r.ProviderInstance), State: string(r.Seen)},
+		)
 	}
 	var intent fleet.ProvisionIntent
-	if err := json.Unmarshal(r.provision.Request, &intent); err != nil || intent.Image != "" && r.RunsImage != "" && intent.Image != r.RunsImage {
+	if err := json.Unmarshal(
+		r.provision.Request,
+		&intent,
+	); err != nil ||
+		intent.Image != "" && r.RunsImage != "" && intent.Image != r.RunsImage {
 		return check(name, fleet.Suspicious, reason.ImageDiffers{Shown: r.RunsImage, Required: intent.Image})
 	}
 	if r.fleet.Admission.MatchAddress {
@@ -127,7 +159,11 @@ func providerCrossCheck(r *row) fleet.AdmissionCheck {
 			})
 		}
 	}
-	return check(name, fleet.Passed, reason.ResourceConfirmed{Resource: string(r.ProviderInstance), Called: r.runner.Address})
+	return check(
+		name,
+		fleet.Passed,
+		reason.ResourceConfirmed{Resource: string(r.ProviderInstance), Called: r.runner.Address},
+	)
 }
 
 // sameAddress compares addresses by what they mean: IPv6 has many spellings.
@@ -140,7 +176,11 @@ func sameAddress(a, b string) bool {
 func platform(r *row) fleet.AdmissionCheck {
 	got, want := r.runner.Platform, r.fleet.Class.Platform
 	if got != want {
-		return check("platform", fleet.Refused, reason.PlatformDiffers{Has: got.String(), Class: r.fleet.Class.Name, Required: want.String()})
+		return check(
+			"platform",
+			fleet.Refused,
+			reason.PlatformDiffers{Has: got.String(), Class: r.fleet.Class.Name, Required: want.String()},
+		)
 	}
 	return check("platform", fleet.Passed, reason.PlatformMatches{Platform: got.String()})
 }
@@ -196,7 +236,11 @@ func minorOf(version string) string {
 
 func timeSanity(r *row) fleet.AdmissionCheck {
 	if skew := r.runner.Skew.Abs(); skew > fleet.MaxClockSkew {
-		return check("time", fleet.Waiting, reason.ClockDiffers{By: reason.Duration(r.runner.Skew), Limit: reason.Duration(fleet.MaxClockSkew)})
+		return check(
+			"time",
+			fleet.Waiting,
+			reason.ClockDiffers{By: reason.Duration(r.runner.Skew), Limit: reason.Duration(fleet.MaxClockSkew)},
+		)
 	}
 	// The exact skew changes with every beat and would be a write each time.
 	return check("time", fleet.Passed, reason.ClockMatches{Limit: reason.Duration(fleet.MaxClockSkew)})

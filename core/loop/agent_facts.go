@@ -19,7 +19,12 @@ func (l *Loop) applyAgentFacts(w *step) {
 			r.Runner, r.dirty = r.runner.ID, true
 		}
 		if r.State == fleet.Bootstrapping {
-			w.move(r, fleet.Enrolling, lifecycle.AgentContact, reason.AgentEnrolled{Address: r.runner.Address, Runner: string(r.runner.ID)})
+			w.move(
+				r,
+				fleet.Enrolling,
+				lifecycle.AgentContact,
+				reason.AgentEnrolled{Address: r.runner.Address, Runner: string(r.runner.ID)},
+			)
 		}
 		switch {
 		case !r.runner.Left.IsZero():
@@ -52,7 +57,7 @@ func (l *Loop) acceptLeave(w *step, r *row) {
 }
 
 // checkFitness quarantines an admitted runner whose agent goes on complaining,
-// as it does when what a job left can't be cleaned up [145].
+// as it does when what a job left can't be cleaned up (spec §145).
 func (l *Loop) checkFitness(w *step, r *row) {
 	m, complaint := l.row(r.ID), r.runner.Report.Unhealthy
 	switch {

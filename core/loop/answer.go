@@ -135,7 +135,10 @@ func (l *Loop) terminateAnswered(w *step, e TerminateAnswered) {
 	noteFailure(op, e.Failure)
 	switch e.Outcome {
 	case fleet.TerminateGone:
-		if p := l.provider(r.Provider); p.Listing != nil && len(l.owner().SecondaryResources(p, p.Listing, &r.CapacityInstance)) > 0 {
+		if p := l.provider(
+			r.Provider,
+		); p.Listing != nil &&
+			len(l.owner().SecondaryResources(p, p.Listing, &r.CapacityInstance)) > 0 {
 			// The next inspection shows what is left of it, or that nothing is.
 			op.State, op.Reason = fleet.OperationAccepted, reason.Of(reason.RemovalAccepted{Dangling: true})
 			l.row(r.ID).removals.Failed(op, w.now) // if it is listed on

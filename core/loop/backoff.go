@@ -12,7 +12,7 @@ import (
 )
 
 // backoff keeps a fleet whose instances fail from starting new ones at once
-// [164]. It is memory only: after a restart one more try is made at once.
+// (spec §164). It is memory only: after a restart one more try is made at once.
 type backoff struct {
 	failures int
 	// last is when the last of them was.
@@ -88,7 +88,8 @@ func (l *Loop) countFailures(w *step) {
 	}
 	for _, r := range w.rows {
 		b, failed := w.backoffs[r.Fleet]
-		if failed && r.State == fleet.Healthy && !r.Since.Before(b.last) && !l.silent(w, r) && w.now.Sub(r.Since) >= recoveryTime {
+		if failed && r.State == fleet.Healthy && !r.Since.Before(b.last) && !l.silent(w, r) &&
+			w.now.Sub(r.Since) >= recoveryTime {
 			delete(w.backoffs, r.Fleet)
 		}
 	}

@@ -72,7 +72,10 @@ func (w *step) batch(r *row) []*row {
 			members = append(members, other)
 		}
 	}
-	slices.SortFunc(members, func(a, b *row) int { return cmp.Compare(a.provision.Batch.Number, b.provision.Batch.Number) })
+	slices.SortFunc(
+		members,
+		func(a, b *row) int { return cmp.Compare(a.provision.Batch.Number, b.provision.Batch.Number) },
+	)
 	return members
 }
 
@@ -84,7 +87,10 @@ func (w *step) batchBroken(r *row) bool {
 	}
 	members := w.batch(r)
 	unsent := !slices.ContainsFunc(members, func(m *row) bool { return m.provision.Attempts > 0 })
-	ending := slices.ContainsFunc(members, func(m *row) bool { return m.State == fleet.Failed || m.State == fleet.Terminating })
+	ending := slices.ContainsFunc(
+		members,
+		func(m *row) bool { return m.State == fleet.Failed || m.State == fleet.Terminating },
+	)
 	return !unsent && (ending || len(members) < r.provision.Batch.Size)
 }
 
@@ -98,7 +104,10 @@ func (w *step) endWithBatch(r *row) {
 // batchUnderWay says that a call for the row's batch may be running: nothing of it is
 // removed meanwhile.
 func (w *step) batchUnderWay(r *row) bool {
-	return slices.ContainsFunc(w.byBatch[r.provision.Batch.Key], func(m *row) bool { return m.provision.State == fleet.OperationInProgress })
+	return slices.ContainsFunc(
+		w.byBatch[r.provision.Batch.Key],
+		func(m *row) bool { return m.provision.State == fleet.OperationInProgress },
+	)
 }
 
 // sendBatch returns the call of a row's batch, if all of it may go out now.

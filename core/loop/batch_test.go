@@ -22,10 +22,13 @@ func TestABatchIsStoredWholeBeforeItsOneCall(t *testing.T) {
 	for n, m := range call.Members {
 		stored := w.operation(m.Operation.ID)
 		want := fleet.BatchPlace{Key: call.Key, Number: n, Size: 3}
-		if stored.State != fleet.OperationInProgress || stored.Batch != want || stored.TokenHash != "hash of "+string(call.Key) || stored.TokenExpires.IsZero() {
+		if stored.State != fleet.OperationInProgress || stored.Batch != want ||
+			stored.TokenHash != "hash of "+string(call.Key) ||
+			stored.TokenExpires.IsZero() {
 			t.Errorf("member %d is stored as %+v", n, stored)
 		}
-		if stored.ID == call.Key || m.Intent.Tags[inventory.KeyTag] != string(stored.ID) || m.Intent.Tags[inventory.ProofTag] == "" {
+		if stored.ID == call.Key || m.Intent.Tags[inventory.KeyTag] != string(stored.ID) ||
+			m.Intent.Tags[inventory.ProofTag] == "" {
 			t.Errorf("member %d of %s goes out as %s with %v", n, call.Key, stored.ID, m.Intent.Tags)
 		}
 	}
@@ -37,7 +40,11 @@ func TestABatchIsStoredWholeBeforeItsOneCall(t *testing.T) {
 }
 
 func TestWhichInstancesGoOutTogether(t *testing.T) {
-	plain, a, b := planner.Request{}, planner.Request{Offers: []fleet.Offer{{Zone: "a"}}}, planner.Request{Offers: []fleet.Offer{{Zone: "b"}}}
+	plain, a, b := planner.Request{}, planner.Request{
+		Offers: []fleet.Offer{{Zone: "a"}},
+	}, planner.Request{
+		Offers: []fleet.Offer{{Zone: "b"}},
+	}
 	probe := planner.Request{Offers: a.Offers, Probes: []market.Scope{{Zone: "a"}}}
 	older := planner.Request{Offers: a.Offers, Make: &fleet.Make{}}
 	for name, c := range map[string]struct {
@@ -166,7 +173,8 @@ func TestABatchThatLostAMemberIsNeverSentAgain(t *testing.T) {
 		t.Errorf("it is sent again: %v", w.calls)
 	}
 	for _, m := range call.Members {
-		if now := w.store.instances[m.Operation.Instance]; now.Live() || w.operation(m.Operation.ID).State != fleet.OperationNotCreated {
+		if now := w.store.instances[m.Operation.Instance]; now.Live() ||
+			w.operation(m.Operation.ID).State != fleet.OperationNotCreated {
 			t.Errorf("%s is %s (%s), its operation %s", now.ID, now.State, now.Reason, w.operation(m.Operation.ID).State)
 		}
 	}
@@ -223,7 +231,8 @@ func TestMembersThatAreCancelledBeforeTheCallLeaveTheBatch(t *testing.T) {
 	w.scale(33)
 	w.step()
 	w.settle()
-	if got := w.calls[len(w.calls)-1]; !strings.HasPrefix(got, "batch of "+string(last.Key)) || len(strings.Fields(got)) != 4 {
+	if got := w.calls[len(w.calls)-1]; !strings.HasPrefix(got, "batch of "+string(last.Key)) ||
+		len(strings.Fields(got)) != 4 {
 		t.Errorf("the last call is %q, of the batch %+v", got, last)
 	}
 	if len(w.cloud) != 33 || len(w.batches) != 17 {
@@ -234,8 +243,18 @@ func TestMembersThatAreCancelledBeforeTheCallLeaveTheBatch(t *testing.T) {
 func TestABatchThatIsRefusedIsOneFailureOfItsFleet(t *testing.T) {
 	w := newBatchWorld(t, batchFleet(3, 6, 3))
 	call := take[ProvisionBatch](w)
-	w.step(answerAll(call, ProvisionAnswered{Outcome: fleet.ProvisionNotCreated, CallOver: true, Failure: &Failure{Class: fleet.ErrorRateLimit, Message: "slow down"}}))
-	if hold := w.last.Holds()["f1"]; !matches(hold.Reason, reason.FailuresInRow{Failures: 1}) || hold.Until.Sub(w.now) > firstBackoff {
+	w.step(
+		answerAll(
+			call,
+			ProvisionAnswered{
+				Outcome:  fleet.ProvisionNotCreated,
+				CallOver: true,
+				Failure:  &Failure{Class: fleet.ErrorRateLimit, Message: "slow down"},
+			},
+		),
+	)
+	if hold := w.last.Holds()["f1"]; !matches(hold.Reason, reason.FailuresInRow{Failures: 1}) ||
+		hold.Until.Sub(w.now) > firstBackoff {
 		t.Errorf("held by %+v", hold)
 	}
 	if len(w.live()) != 0 {

@@ -119,7 +119,14 @@ func (c *chaos) finishBatch(e ProvisionBatch, done bool) Event {
 	case done:
 		c.makeBatch(e)
 	case !made && c.random.IntN(3) == 0:
-		answer = answerAll(e, ProvisionAnswered{Outcome: fleet.ProvisionNotCreated, Failure: &Failure{Class: fleet.ErrorCapacity, Message: "full"}, CallOver: true})
+		answer = answerAll(
+			e,
+			ProvisionAnswered{
+				Outcome:  fleet.ProvisionNotCreated,
+				Failure:  &Failure{Class: fleet.ErrorCapacity, Message: "full"},
+				CallOver: true,
+			},
+		)
 	}
 	return answer
 }

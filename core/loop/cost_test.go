@@ -38,7 +38,8 @@ func TestTheDaysCostsOutliveTheManagerAndTheHosts(t *testing.T) {
 	for range 2 {
 		w.restart()
 		p := w.last.Plan.Fleets[0]
-		if len(w.live()) != 1 || len(p.Waiting) == 0 || !strings.Contains(p.Waiting[0].Text(), "limited by max_daily = 13 USD: today (UTC) costs 12.0") {
+		if len(w.live()) != 1 || len(p.Waiting) == 0 ||
+			!strings.Contains(p.Waiting[0].Text(), "limited by max_daily = 13 USD: today (UTC) costs 12.0") {
 			t.Fatalf("after a restart in the middle of the day: %+v, %s", p.Waiting, w.describe())
 		}
 	}
@@ -51,7 +52,8 @@ func TestTheDaysCostsOutliveTheManagerAndTheHosts(t *testing.T) {
 	}
 	w.now = w.now.Add(6*time.Hour + time.Minute)
 	w.restart()
-	if p := w.last.Plan.Fleets[0]; p.Create != 0 || !reason.Is[reason.MaxDailyReached](p.Waiting[0]) || p.Cost.Today.Micros > 100_000 {
+	if p := w.last.Plan.Fleets[0]; p.Create != 0 || !reason.Is[reason.MaxDailyReached](p.Waiting[0]) ||
+		p.Cost.Today.Micros > 100_000 {
 		t.Errorf("a new day begins: %+v, %+v", p.Waiting, p.Cost)
 	}
 }
@@ -78,7 +80,8 @@ func TestWhatEndsInTheVeryStepThatMakesAnotherIsPaidForToo(t *testing.T) {
 	if ended := w.store.instances[gone.ID]; ended.State != fleet.Terminated {
 		t.Fatalf("it is gone, and the books have it as %s", ended.State)
 	}
-	if p := w.last.Plan.Fleets[0]; len(w.live()) > 0 || len(p.Waiting) == 0 || !reason.Is[reason.MaxDailyReached](p.Waiting[0]) {
+	if p := w.last.Plan.Fleets[0]; len(w.live()) > 0 || len(p.Waiting) == 0 ||
+		!reason.Is[reason.MaxDailyReached](p.Waiting[0]) {
 		t.Errorf("the day has cost 12 USD of 13, and for 6 more there is %s; it waits for %v", w.describe(), p.Waiting)
 	}
 }
@@ -88,7 +91,13 @@ func TestRequestCostsItsDearestOfferUntilSeen(t *testing.T) {
 	f.Market, f.Lifetime = true, fleet.LifetimeStable
 	f.Cost = fleet.CostPolicy{MaxHourly: dollars(600_000), Minimum: time.Minute}
 	w := newWorld(t, f)
-	dear := fleet.Offer{Zone: "b", MachineType: "m", Lifetime: fleet.LifetimeStable, Price: dollars(500_000), MinimumCommitment: 24 * time.Hour}
+	dear := fleet.Offer{
+		Zone:              "b",
+		MachineType:       "m",
+		Lifetime:          fleet.LifetimeStable,
+		Price:             dollars(500_000),
+		MinimumCommitment: 24 * time.Hour,
+	}
 	w.offers = []fleet.Offer{{Zone: "a", MachineType: "m", Lifetime: fleet.LifetimeStable, Price: dollars(100_000)}, dear}
 	w.open()
 	first := take[Provision](w)
@@ -96,13 +105,16 @@ func TestRequestCostsItsDearestOfferUntilSeen(t *testing.T) {
 		t.Fatalf("requests: %s", w.describe())
 	}
 	i := w.store.instances[first.Operation.Instance]
-	if i.Cost != (fleet.InstanceCost{Hourly: dollars(500_000), Minimum: 24 * time.Hour}) || w.last.Plan.Fleets[0].Cost.Then != dollars(600_000) {
+	if i.Cost != (fleet.InstanceCost{Hourly: dollars(500_000), Minimum: 24 * time.Hour}) ||
+		w.last.Plan.Fleets[0].Cost.Then != dollars(600_000) {
 		t.Errorf("before an answer: %+v, %+v", i.Cost, w.last.Plan.Fleets[0].Cost)
 	}
 	made := w.make(first)
 	made.Zone, made.MachineType = "a", "m"
 	w.cloud[first.Operation.ID] = made
-	w.step(ProvisionAnswered{Operation: first.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: made, CallOver: true})
+	w.step(
+		ProvisionAnswered{Operation: first.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: made, CallOver: true},
+	)
 	i = w.store.instances[i.ID]
 	if i.Cost != (fleet.InstanceCost{Hourly: dollars(100_000), Minimum: time.Minute}) {
 		t.Errorf("made in the cheap zone: %+v", i.Cost)

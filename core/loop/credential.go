@@ -34,8 +34,15 @@ func (l *Loop) checkCredentials(w *step) {
 // planner says which.
 func (w *step) idleTimeout(r *row) time.Duration {
 	f := r.fleet
-	reserved := slices.ContainsFunc(w.stored.Reservations, func(r fleet.CapacityReservation) bool { return r.Class.ID() == f.Class.ID() })
-	if _, overridden := w.stored.Overrides.ScaleOverride(f, w.now); overridden || reserved || f.Scaling.Min > 0 || f.Scaling.Warm > 0 || len(f.Scaling.Schedules) > 0 || f.Forecast != (fleet.Forecast{}) || f.Joined || f.Protected || r.Cost.Minimum > 0 {
+	reserved := slices.ContainsFunc(
+		w.stored.Reservations,
+		func(r fleet.CapacityReservation) bool { return r.Class.ID() == f.Class.ID() },
+	)
+	if _, overridden := w.stored.Overrides.ScaleOverride(
+		f,
+		w.now,
+	); overridden || reserved || f.Scaling.Min > 0 || f.Scaling.Warm > 0 || len(f.Scaling.Schedules) > 0 || f.Forecast != (fleet.Forecast{}) || f.Joined || f.Protected ||
+		r.Cost.Minimum > 0 {
 		return 0
 	}
 	return max(time.Second, f.Scaling.ScaleDown.IdleGrace)

@@ -54,7 +54,9 @@ func (o *onceScheduler) look(now time.Time) Observed {
 		Unlisted: &fleet.UnlistedUsage{Jobs: o.running, Usable: o.usable},
 	}}}
 	if o.lost {
-		out.Snapshot.Concerns = []fleet.DemandConcern{{Kind: fleet.RunnersLost, Class: "c", Sentence: "More and more are lost."}}
+		out.Snapshot.Concerns = []fleet.DemandConcern{
+			{Kind: fleet.RunnersLost, Class: "c", Sentence: "More and more are lost."},
+		}
 	}
 	return out
 }
@@ -297,7 +299,11 @@ func TestAnotherManagerAdmitsNobodyAgainWhoseRunnerGoesOn(t *testing.T) {
 		t.Errorf("%d runners were made, it is %s, settled %t", o.made, i.State, w.last.Settled)
 	}
 	// Its process ends, and nobody has the credential to start another with.
-	o.goes(w, 10*time.Minute, func(i fleet.CapacityInstance) bool { return i.Scheduling.Attempts == 2 && i.Scheduling.Ref != "" })
+	o.goes(
+		w,
+		10*time.Minute,
+		func(i fleet.CapacityInstance) bool { return i.Scheduling.Attempts == 2 && i.Scheduling.Ref != "" },
+	)
 	if i := w.only(); o.made != 2 || i.State != fleet.Healthy {
 		t.Errorf("%d runners were made, it is %s: %s", o.made, i.State, i.Reason)
 	}
@@ -376,7 +382,8 @@ func TestForgottenRunnerGetsANewCredentialThenANewHost(t *testing.T) {
 	id := w.only().ID
 	o.until = func() bool { return w.store.instances[id].State != fleet.Healthy }
 	o.goes(w, 5*time.Minute, flaps)
-	if i := w.store.instances[id]; i.State != fleet.Quarantined || i.Cause != string(lifecycle.CredentialLost) || o.made != 2 {
+	if i := w.store.instances[id]; i.State != fleet.Quarantined || i.Cause != string(lifecycle.CredentialLost) ||
+		o.made != 2 {
 		t.Errorf("%s because of %s, and %d runners were made", i.State, i.Cause, o.made)
 	}
 }
@@ -390,6 +397,11 @@ func TestAProcessThatEndsNowAndThenKeepsItsRunner(t *testing.T) {
 		o.goes(w, 10*time.Second, func(i fleet.CapacityInstance) bool { looks++; return looks > 1 })
 	}
 	if i := w.only(); o.made != 1 || i.State != fleet.Healthy || w.store.runners[i.Runner].Report.JobsRun != 12 {
-		t.Errorf("%d runners were made, it is %s after %d processes", o.made, i.State, w.store.runners[i.Runner].Report.JobsRun)
+		t.Errorf(
+			"%d runners were made, it is %s after %d processes",
+			o.made,
+			i.State,
+			w.store.runners[i.Runner].Report.JobsRun,
+		)
 	}
 }

@@ -35,7 +35,13 @@ func TestAnInstanceIsNotOverWhileWhatBelongsToItIsThere(t *testing.T) {
 func TestKeptAssetDelaysNoEndAndIsLaterAnOrphan(t *testing.T) {
 	w := signed(t, 1)
 	i := w.only()
-	host := fleet.Resource{ID: "h-1", Kind: "dedicated-host", Key: i.Key, BelongsTo: i.ProviderInstance, Tags: w.cloud[i.Key].Tags}
+	host := fleet.Resource{
+		ID:        "h-1",
+		Kind:      "dedicated-host",
+		Key:       i.Key,
+		BelongsTo: i.ProviderInstance,
+		Tags:      w.cloud[i.Key].Tags,
+	}
 	kept := fleet.Resource{ID: "h-1", Kind: fleet.AssetKind, Tags: host.Tags}
 	w.others = []fleet.Resource{host}
 	f := demoFleet(0, 4)
@@ -62,10 +68,27 @@ func TestWhatOnlyLooksLikePartOfAnInstanceIsLeft(t *testing.T) {
 	w := signed(t, 1)
 	i := w.only()
 	w.others = []fleet.Resource{
-		{ID: "disk-" + fleet.ProviderInstanceRef(i.Key), Kind: "volume"},                                                             // says whose it is by its name alone
-		{ID: "vol-1", Kind: "volume", BelongsTo: i.ProviderInstance},                                                                 // attached by hand
-		{ID: "vol-2", Kind: "volume", Tags: map[string]string{inventory.KeyTag: string(i.Key), inventory.InstanceTag: string(i.ID)}}, // no proof
-		{ID: "vol-3", Kind: "volume", Key: i.Key, BelongsTo: i.ProviderInstance, Tags: map[string]string{inventory.ProofTag: "x"}},   // a bad one
+		{
+			ID:   "disk-" + fleet.ProviderInstanceRef(i.Key),
+			Kind: "volume",
+		}, // says whose it is by its name alone
+		{
+			ID:        "vol-1",
+			Kind:      "volume",
+			BelongsTo: i.ProviderInstance,
+		}, // attached by hand
+		{
+			ID:   "vol-2",
+			Kind: "volume",
+			Tags: map[string]string{inventory.KeyTag: string(i.Key), inventory.InstanceTag: string(i.ID)},
+		}, // no proof
+		{
+			ID:        "vol-3",
+			Kind:      "volume",
+			Key:       i.Key,
+			BelongsTo: i.ProviderInstance,
+			Tags:      map[string]string{inventory.ProofTag: "x"},
+		}, // a bad one
 		{ID: "free", Kind: "asset"},
 	}
 	w.remove()
@@ -86,7 +109,10 @@ func TestOneLeftoverThatCannotBeRemovedKeepsNoOtherFromIt(t *testing.T) {
 	for _, id := range []fleet.ProviderInstanceRef{"vol-1", "vol-2", "vol-3", "vol-4"} {
 		w.others = append(w.others, fleet.Resource{ID: id, Kind: "volume", Key: i.Key, Tags: w.cloud[i.Key].Tags})
 	}
-	w.held = map[fleet.ProviderInstanceRef]string{"vol-1": "vol-1 is held by i-77: end that first", "vol-3": "vol-3 is locked"}
+	w.held = map[fleet.ProviderInstanceRef]string{
+		"vol-1": "vol-1 is held by i-77: end that first",
+		"vol-3": "vol-3 is locked",
+	}
 	w.remove()
 	w.work(10 * time.Minute)
 	if len(w.cloud) != 0 || len(w.others) != 2 || w.others[0].ID != "vol-1" || w.others[1].ID != "vol-3" {
@@ -94,7 +120,9 @@ func TestOneLeftoverThatCannotBeRemovedKeepsNoOtherFromIt(t *testing.T) {
 	}
 	told := func() bool {
 		op := w.termination(i.ID)
-		return op.State == fleet.OperationRefused && reason.Is[reason.DanglingRemains](op.Reason) && strings.Contains(op.Reason.Text(), "i-77") && strings.Contains(op.Reason.Text(), "vol-3 is locked")
+		return op.State == fleet.OperationRefused && reason.Is[reason.DanglingRemains](op.Reason) &&
+			strings.Contains(op.Reason.Text(), "i-77") &&
+			strings.Contains(op.Reason.Text(), "vol-3 is locked")
 	}
 	for tries := 0; !told(); tries++ { // but for the moment of a try
 		if tries == 20 {

@@ -9,7 +9,7 @@ import (
 )
 
 // advanceDrains takes draining runners on: cordoned, told to stop, proven idle,
-// then terminated [34]. Where there is a scheduler its half of the proof comes
+// then terminated (spec §34). Where there is a scheduler its half of the proof comes
 // first: until it shows no lease, the agent isn't told, and the drain can be
 // taken back. The agent's word after it was told to stop is the other half. Time
 // alone never is, unless the agent has been silent for heartbeat and quarantine
@@ -54,7 +54,8 @@ func (l *Loop) agentIdle(w *step, r *row) (reason.Detail, bool) {
 	}
 	told := lifecycle.InstructionFor(r.CapacityInstance) == lifecycle.Stop
 	report := r.runner.Report
-	if told && report.Order == lifecycle.OrderOf(r.CapacityInstance) && report.Phase == fleet.PhaseStopped && report.GroupEmpty {
+	if told && report.Order == lifecycle.OrderOf(r.CapacityInstance) && report.Phase == fleet.PhaseStopped &&
+		report.GroupEmpty {
 		if r.Scheduling.Scheduler != "" { // its worker may have run many jobs, and the agent knows of none
 			return reason.AgentStopped{Worker: true}, true
 		}

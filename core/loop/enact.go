@@ -180,7 +180,10 @@ func (l *Loop) createInstances(w *step, f fleet.ManagedFleet, p planner.FleetPla
 		}
 		bootstrap, err := l.enrollment.Bootstrap(of.Provider, of.Image.Bootstrap, of.Class.Platform)
 		if err != nil {
-			w.recordFailure(f, &Failure{Class: fleet.ErrorInvalid, because: reason.Of(reason.BootstrapUnavailable{Message: err.Error()})})
+			w.recordFailure(
+				f,
+				&Failure{Class: fleet.ErrorInvalid, because: reason.Of(reason.BootstrapUnavailable{Message: err.Error()})},
+			)
 			return created, nil
 		}
 		identities, err := l.issueIdentities(w, len(group))
@@ -244,9 +247,16 @@ func (l *Loop) issueIdentities(w *step, n int) ([]issuedIdentity, error) {
 }
 
 // requestInstance stores one instance of a fleet and the operation that will provision it,
-// with everything that goes to the provider [151]. of is the fleet as it is made
+// with everything that goes to the provider (spec §151). of is the fleet as it is made
 // from now.
-func (l *Loop) requestInstance(w *step, f, of fleet.ManagedFleet, bootstrap fleet.BootstrapIntent, may planner.Request, issued issuedIdentity, why reason.Reason) error {
+func (l *Loop) requestInstance(
+	w *step,
+	f, of fleet.ManagedFleet,
+	bootstrap fleet.BootstrapIntent,
+	may planner.Request,
+	issued issuedIdentity,
+	why reason.Reason,
+) error {
 	instance := fleet.CapacityInstance{
 		ID: issued.id, Fleet: f.ID, Provider: f.Provider, Key: issued.key,
 		State: fleet.Requested, Since: w.now, Created: w.now, Cause: string(lifecycle.Decided), Reason: why,
@@ -258,8 +268,15 @@ func (l *Loop) requestInstance(w *step, f, of fleet.ManagedFleet, bootstrap flee
 		return fmt.Errorf("make the tags of an instance of %s: %w", f.Address, err)
 	}
 	intent, err := json.Marshal(fleet.ProvisionIntent{
-		Fleet: f.Address, Name: inventory.InstanceName(f.Address, issued.key), Instance: of.Instance, InstanceDigest: instance.InstanceDigest,
-		Image: of.Image.Ref, Platform: f.Class.Platform, Tags: tags, Offers: may.Offers, Bootstrap: bootstrap,
+		Fleet:          f.Address,
+		Name:           inventory.InstanceName(f.Address, issued.key),
+		Instance:       of.Instance,
+		InstanceDigest: instance.InstanceDigest,
+		Image:          of.Image.Ref,
+		Platform:       f.Class.Platform,
+		Tags:           tags,
+		Offers:         may.Offers,
+		Bootstrap:      bootstrap,
 	})
 	if err != nil {
 		return fmt.Errorf("encode the request of %s: %w", f.Address, err)
@@ -288,7 +305,10 @@ func (l *Loop) recordDecisions(w *step, p planner.FleetPlan) error {
 		decisions = append(decisions, fleet.Decision{Kind: fleet.ScaleUp, Add: p.Create, Reason: p.CreateReason})
 	}
 	for _, a := range p.Actions {
-		decisions = append(decisions, fleet.Decision{Kind: decisionKind(a), Instances: []fleet.CapacityInstanceID{a.Instance}, Reason: a.Reason})
+		decisions = append(
+			decisions,
+			fleet.Decision{Kind: decisionKind(a), Instances: []fleet.CapacityInstanceID{a.Instance}, Reason: a.Reason},
+		)
 	}
 	for _, d := range decisions {
 		id, err := l.settings.NewID(w.now)

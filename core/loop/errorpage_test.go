@@ -45,7 +45,13 @@ func TestThePageForAuthorsSaysWhatEachClassOfErrorDoes(t *testing.T) {
 			holds = doubles && market.IsShortage(class)
 		}
 		if !holds {
-			t.Errorf("the page says that %s %s, and the first failure counts for %s and the last of many for %s", class, does, first, last)
+			t.Errorf(
+				"the page says that %s %s, and the first failure counts for %s and the last of many for %s",
+				class,
+				does,
+				first,
+				last,
+			)
 		}
 		if asked != time.Hour {
 			t.Errorf("RetryAfter doesn't count with %s: it counts for %s", class, asked)
@@ -83,7 +89,12 @@ func leftAloneFor(class fleet.ErrorClass, failures int, retryAfter time.Duration
 	offer := fleet.Offer{Zone: "z", Lifetime: fleet.LifetimeStable}
 	for n := range failures {
 		attempt := market.Attempt{Operation: fleet.OperationID(rune('a' + n)), Provider: "p", Offers: []fleet.Offer{offer}}
-		circuits.RecordShortage(attempt, market.Shortage{Class: class, Zone: "z", RetryAfter: retryAfter}, now, func() float64 { return 0 })
+		circuits.RecordShortage(
+			attempt,
+			market.Shortage{Class: class, Zone: "z", RetryAfter: retryAfter},
+			now,
+			func() float64 { return 0 },
+		)
 		if n < failures-1 {
 			now = circuits.Affecting("p", offer)[0].Until
 		}

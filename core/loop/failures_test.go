@@ -29,7 +29,8 @@ func TestARunnerThatBeatsIsNotGoneBecauseAListLacksIt(t *testing.T) {
 	w.hidden[i.Key] = true
 	w.calls = nil
 	w.pass(time.Hour, w.running)
-	if got := w.only(); got.ID != i.ID || got.State != fleet.Healthy || !reason.Is[reason.NotListedNotSilent](got.Conflict) {
+	if got := w.only(); got.ID != i.ID || got.State != fleet.Healthy ||
+		!reason.Is[reason.NotListedNotSilent](got.Conflict) {
 		t.Fatalf("an hour of beats, and not listed: %s", w.describe())
 	}
 	w.pass(fleet.DefaultTimeouts().Heartbeat+time.Minute, nil)
@@ -46,7 +47,8 @@ func TestAListFromWhichMostThingsVanishedIsNotBelieved(t *testing.T) {
 		w.hidden[i.Key] = true
 	}
 	w.pass(10*time.Minute, w.running)
-	if len(w.calls) != 0 || len(w.live()) != 4 || !matches(w.last.Observations.Unobserved[local], reason.ResourcesVanished{Missing: 3, Known: 4}) {
+	if len(w.calls) != 0 || len(w.live()) != 4 ||
+		!matches(w.last.Observations.Unobserved[local], reason.ResourcesVanished{Missing: 3, Known: 4}) {
 		t.Errorf("%s, unobserved %v", w.describe(), w.last.Observations.Unobserved)
 	}
 }
@@ -57,7 +59,8 @@ func TestAManagerThatHearsNobodyReplacesNobody(t *testing.T) {
 	w.running()
 	w.calls = nil
 	w.pass(3*24*time.Hour, nil)
-	if len(w.calls) != 0 || len(w.live()) != 4 || !reason.Is[reason.RunnersSilentTogether](w.last.Observations.Unobserved[local]) {
+	if len(w.calls) != 0 || len(w.live()) != 4 ||
+		!reason.Is[reason.RunnersSilentTogether](w.last.Observations.Unobserved[local]) {
 		t.Fatalf("after three days of silence from all: %s, unobserved %v", w.describe(), w.last.Observations.Unobserved)
 	}
 	w.pass(5*time.Minute, w.running)
@@ -184,7 +187,14 @@ func TestWhatWasSeenIsNotForgottenOnAPluginsWord(t *testing.T) {
 	w.inspect()
 	delete(w.inFlight, p.Operation.ID)
 	first := w.only().ID
-	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionNotCreated, Failure: &Failure{Class: fleet.ErrorTransient, Message: "start failed"}, CallOver: true})
+	w.step(
+		ProvisionAnswered{
+			Operation: p.Operation.ID,
+			Outcome:   fleet.ProvisionNotCreated,
+			Failure:   &Failure{Class: fleet.ErrorTransient, Message: "start failed"},
+			CallOver:  true,
+		},
+	)
 	w.pass(10*time.Minute, nil)
 	if i := w.store.instances[first]; !i.Live() && w.cloud[p.Operation.ID].Key != "" {
 		t.Errorf("%s, and the resource is left behind", i.Reason)

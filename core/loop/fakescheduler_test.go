@@ -51,7 +51,11 @@ func (s *simpleScheduler) look(now time.Time) Observed {
 		o.Failure = &Failure{Class: fleet.ErrorTransient, Message: s.down}
 		return o
 	}
-	o.Snapshot = fleet.CapacityDemandSnapshot{Revision: s.revision, ObservedAt: now, Running: []fleet.RunningCapacityUsage{}}
+	o.Snapshot = fleet.CapacityDemandSnapshot{
+		Revision:   s.revision,
+		ObservedAt: now,
+		Running:    []fleet.RunningCapacityUsage{},
+	}
 	if s.waiting > 0 {
 		o.Snapshot.Queued = []fleet.QueuedDemand{{Count: s.waiting, Admissible: s.waiting}}
 	}

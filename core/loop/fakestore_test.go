@@ -31,10 +31,12 @@ type fakeStore struct {
 
 func newFakeStore(fleets ...fleet.ManagedFleet) *fakeStore {
 	m := &fakeStore{
-		fleets: map[fleet.RunnerFleetID]fleet.ManagedFleet{}, instances: map[fleet.CapacityInstanceID]fleet.CapacityInstance{},
-		operations: map[fleet.OperationID]fleet.Operation{}, runners: map[fleet.RunnerID]fleet.Runner{},
-		needed:   map[fleet.RunnerFleetID]map[forecast.Slot]forecast.Run{},
-		rollouts: map[fleet.RunnerFleetID]fleet.Rollout{},
+		fleets:     map[fleet.RunnerFleetID]fleet.ManagedFleet{},
+		instances:  map[fleet.CapacityInstanceID]fleet.CapacityInstance{},
+		operations: map[fleet.OperationID]fleet.Operation{},
+		runners:    map[fleet.RunnerID]fleet.Runner{},
+		needed:     map[fleet.RunnerFleetID]map[forecast.Slot]forecast.Run{},
+		rollouts:   map[fleet.RunnerFleetID]fleet.Rollout{},
 	}
 	for _, f := range fleets {
 		m.fleets[f.ID] = f
@@ -95,7 +97,11 @@ func (m *fakeStore) Commit(_ context.Context, c store.Change) error {
 }
 
 // Recall finds what the store still has, live or ended.
-func (m *fakeStore) Recall(_ context.Context, keys []fleet.OperationID, ids []fleet.CapacityInstanceID) ([]store.Recalled, error) {
+func (m *fakeStore) Recall(
+	_ context.Context,
+	keys []fleet.OperationID,
+	ids []fleet.CapacityInstanceID,
+) ([]store.Recalled, error) {
 	var found []store.Recalled
 	for _, i := range m.instances {
 		if op, ok := m.operations[i.Key]; ok && (slices.Contains(keys, i.Key) || slices.Contains(ids, i.ID)) {
@@ -106,7 +112,10 @@ func (m *fakeStore) Recall(_ context.Context, keys []fleet.OperationID, ids []fl
 }
 
 // Needed is what fleets needed.
-func (m *fakeStore) Needed(_ context.Context, ids []fleet.RunnerFleetID) (map[fleet.RunnerFleetID][]forecast.Run, error) {
+func (m *fakeStore) Needed(
+	_ context.Context,
+	ids []fleet.RunnerFleetID,
+) (map[fleet.RunnerFleetID][]forecast.Run, error) {
 	out := map[fleet.RunnerFleetID][]forecast.Run{}
 	for _, id := range ids {
 		out[id] = slices.Collect(maps.Values(m.needed[id]))
@@ -136,5 +145,10 @@ func (enrollment) Issue(op fleet.OperationID) ([]byte, string, error) {
 }
 
 func (e enrollment) Bootstrap(_ fleet.ProviderAddress, kind string, p fleet.Platform) (fleet.BootstrapIntent, error) {
-	return fleet.BootstrapIntent{Kind: kind, ManagerURL: "https://127.0.0.1:7443", CAFingerprint: "sha256:ca", AgentURL: "https://127.0.0.1:7443/agent?" + p.Target()}, e.err
+	return fleet.BootstrapIntent{
+		Kind:          kind,
+		ManagerURL:    "https://127.0.0.1:7443",
+		CAFingerprint: "sha256:ca",
+		AgentURL:      "https://127.0.0.1:7443/agent?" + p.Target(),
+	}, e.err
 }

@@ -54,8 +54,15 @@ func demoFleet(min, max int) fleet.ManagedFleet {
 	return fleet.ManagedFleet{
 		ID: "f1", Operational: fleet.FleetActive, Serial: 1,
 		RunnerFleet: fleet.RunnerFleet{
-			Address: "fleet.demo", Provider: local, Instance: json.RawMessage(`{}`),
-			Class:     fleet.CapacityClass{Name: "c", Platform: fleet.Platform{OS: "linux", Arch: "x86_64"}, Trust: "standard", Capabilities: []string{"git"}},
+			Address:  "fleet.demo",
+			Provider: local,
+			Instance: json.RawMessage(`{}`),
+			Class: fleet.CapacityClass{
+				Name:         "c",
+				Platform:     fleet.Platform{OS: "linux", Arch: "x86_64"},
+				Trust:        "standard",
+				Capabilities: []string{"git"},
+			},
 			Scaling:   fleet.ScalingPolicy{Min: min, Max: max},
 			Timeouts:  fleet.DefaultTimeouts(),
 			Admission: fleet.AdmissionPolicy{JobIsolation: fleet.JobIsolationNone},
@@ -65,9 +72,16 @@ func demoFleet(min, max int) fleet.ManagedFleet {
 
 func newWorld(t testing.TB, fleets ...fleet.ManagedFleet) *world {
 	w := &world{
-		t: t, now: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC), store: newFakeStore(fleets...), keys: keyring(1),
-		facts: fleet.ProviderFacts{Plugin: "local", Idempotency: fleet.IdempotencyByTag, Ownership: fleet.OwnershipNamed},
-		ci:    newSimpleScheduler(), cloud: map[fleet.OperationID]fleet.Resource{}, batches: map[fleet.OperationID]string{}, hidden: map[fleet.OperationID]bool{}, inFlight: map[fleet.OperationID]bool{},
+		t:        t,
+		now:      time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC),
+		store:    newFakeStore(fleets...),
+		keys:     keyring(1),
+		facts:    fleet.ProviderFacts{Plugin: "local", Idempotency: fleet.IdempotencyByTag, Ownership: fleet.OwnershipNamed},
+		ci:       newSimpleScheduler(),
+		cloud:    map[fleet.OperationID]fleet.Resource{},
+		batches:  map[fleet.OperationID]string{},
+		hidden:   map[fleet.OperationID]bool{},
+		inFlight: map[fleet.OperationID]bool{},
 	}
 	w.restart()
 	return w
@@ -145,7 +159,12 @@ func (w *world) make(p Provision) fleet.Resource {
 		}
 		return res
 	}
-	res := fleet.Resource{ID: fleet.ProviderInstanceRef("vm-" + p.Operation.ID), Key: p.Operation.ID, State: fleet.ResourceRunning, Tags: p.Intent.Tags}
+	res := fleet.Resource{
+		ID:    fleet.ProviderInstanceRef("vm-" + p.Operation.ID),
+		Key:   p.Operation.ID,
+		State: fleet.ResourceRunning,
+		Tags:  p.Intent.Tags,
+	}
 	w.cloud[p.Operation.ID] = res
 	return res
 }
@@ -211,10 +230,24 @@ func (w *world) inspect() Result {
 func (w *world) enroll(i fleet.CapacityInstance) fleet.RunnerID {
 	id := fleet.RunnerID("runner-" + i.ID)
 	w.store.runners[id] = fleet.Runner{
-		Identity: fleet.VerifiedIdentity{Kind: "aws", Resource: w.cloud[i.Key].ID, Verified: w.now},
-		ID:       id, Instance: i.ID, Fleet: i.Fleet, Operation: i.Key, KeyHash: "sha256:0123456789abcdef", Enrolled: w.now, Address: "127.0.0.1",
-		AgentVersion: "0.1.0", Platform: fleet.Platform{OS: "linux", Arch: "x86_64"}, Beats: 1, LastBeat: w.now,
-		Report: fleet.AgentReport{Phase: fleet.PhaseIdle, GroupEmpty: true, Isolation: "none", Probes: map[string]fleet.Probe{"git": {OK: true, Evidence: "git 2"}}},
+		Identity:     fleet.VerifiedIdentity{Kind: "aws", Resource: w.cloud[i.Key].ID, Verified: w.now},
+		ID:           id,
+		Instance:     i.ID,
+		Fleet:        i.Fleet,
+		Operation:    i.Key,
+		KeyHash:      "sha256:0123456789abcdef",
+		Enrolled:     w.now,
+		Address:      "127.0.0.1",
+		AgentVersion: "0.1.0",
+		Platform:     fleet.Platform{OS: "linux", Arch: "x86_64"},
+		Beats:        1,
+		LastBeat:     w.now,
+		Report: fleet.AgentReport{
+			Phase:      fleet.PhaseIdle,
+			GroupEmpty: true,
+			Isolation:  "none",
+			Probes:     map[string]fleet.Probe{"git": {OK: true, Evidence: "git 2"}},
+		},
 	}
 	return id
 }
@@ -255,7 +288,9 @@ func (w *world) settle() {
 func (w *world) takeUp() {
 	for id, known := range w.store.rollouts {
 		if known.Halted != nil {
-			w.store.overrides.Rollouts = []fleet.RolloutOrder{{Fleet: id, Action: fleet.ResumeRollout, Attribution: fleet.Attribution{By: "ada", At: w.now}}}
+			w.store.overrides.Rollouts = []fleet.RolloutOrder{
+				{Fleet: id, Action: fleet.ResumeRollout, Attribution: fleet.Attribution{By: "ada", At: w.now}},
+			}
 		}
 	}
 }
@@ -267,14 +302,23 @@ func (w *world) run(e Effect) Event {
 		w.now = w.now.Add(time.Microsecond)
 		return w.look()
 	case Provision:
-		return ProvisionAnswered{Operation: e.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: w.make(e), CallOver: true}
+		return ProvisionAnswered{
+			Operation: e.Operation.ID,
+			Outcome:   fleet.ProvisionCreated,
+			Resource:  w.make(e),
+			CallOver:  true,
+		}
 	case ProvisionBatch:
 		return w.makeBatch(e)
 	case ListOffers:
 		return OffersListed{Market: e.Market, List: fleet.OfferList{Offers: w.offers}}
 	case Terminate:
 		if why, held := w.held[e.Resource]; held {
-			return TerminateAnswered{Operation: e.Operation, Outcome: fleet.TerminateRefused, Failure: &Failure{Class: fleet.ErrorConflict, Message: why}}
+			return TerminateAnswered{
+				Operation: e.Operation,
+				Outcome:   fleet.TerminateRefused,
+				Failure:   &Failure{Class: fleet.ErrorConflict, Message: why},
+			}
 		}
 		w.end(e)
 		return TerminateAnswered{Operation: e.Operation, Outcome: fleet.TerminateGone}
@@ -360,10 +404,24 @@ func (w *world) operation(id fleet.OperationID) fleet.Operation { return w.store
 func (w *world) describe() string {
 	out := fmt.Sprintf("calls %v, cloud %d,", w.calls, len(w.cloud))
 	for _, i := range w.live() {
-		out += fmt.Sprintf(" %s %s (%s; op %s %s; %s)", i.ID, i.State, i.Reason, w.operation(i.Key).State, w.operation(i.Key).Reason, i.Conflict)
+		out += fmt.Sprintf(
+			" %s %s (%s; op %s %s; %s)",
+			i.ID,
+			i.State,
+			i.Reason,
+			w.operation(i.Key).State,
+			w.operation(i.Key).Reason,
+			i.Conflict,
+		)
 		for _, op := range w.store.operations {
 			if op.Kind == fleet.TerminateOperation && op.Instance == i.ID {
-				out += fmt.Sprintf(" [terminate %s, %d tries, not before %s: %s]", op.State, op.Attempts, op.NotBefore.Format(time.TimeOnly), op.Reason)
+				out += fmt.Sprintf(
+					" [terminate %s, %d tries, not before %s: %s]",
+					op.State,
+					op.Attempts,
+					op.NotBefore.Format(time.TimeOnly),
+					op.Reason,
+				)
 			}
 		}
 	}

@@ -32,7 +32,20 @@ func (l *Loop) recordInspection(w *step, e Inspected) {
 	complete := p.Believe(listing, failureOf(e), w.instancesOf(e.Provider), l.listeningSince)
 	for _, r := range w.rows {
 		if r.Provider == e.Provider && r.Live() && r.State != fleet.Requested {
-			r.conflict(l.match(w, p, r, finding{began: e.Began, complete: complete, found: listing.Of(&r.CapacityInstance), inFlight: listing.InFlight(r.Key), listing: listing}))
+			r.conflict(
+				l.match(
+					w,
+					p,
+					r,
+					finding{
+						began:    e.Began,
+						complete: complete,
+						found:    listing.Of(&r.CapacityInstance),
+						inFlight: listing.InFlight(r.Key),
+						listing:  listing,
+					},
+				),
+			)
 		}
 	}
 }
@@ -114,7 +127,8 @@ func (l *Loop) matchFound(w *step, p *inventory.Provider, r *row, f finding) (co
 		l.recordRoom(w, r, res)
 	}
 	ended := res.State == fleet.ResourceStopped || res.State == fleet.ResourceFailed
-	if ended && (r.EverRunning || r.runner != nil) && lifecycle.Allowed(r.State, fleet.Terminating, lifecycle.ResourceStopped) {
+	if ended && (r.EverRunning || r.runner != nil) &&
+		lifecycle.Allowed(r.State, fleet.Terminating, lifecycle.ResourceStopped) {
 		w.move(r, fleet.Terminating, lifecycle.ResourceStopped, reason.ResourceStopped{State: string(res.State)})
 	}
 	return reason.Reason{}
@@ -135,7 +149,9 @@ func unfinished(p *inventory.Provider, r *row, res fleet.Resource) bool {
 // returns why it can't be the row's.
 func (w *step) recordResource(r *row, res fleet.Resource) (conflict reason.Reason) {
 	if res.ID != "" && r.ProviderInstance != "" && res.ID != r.ProviderInstance {
-		return reason.Of(reason.ResourceMismatch{Shown: string(res.ID), Key: string(r.Key), Recorded: string(r.ProviderInstance)})
+		return reason.Of(
+			reason.ResourceMismatch{Shown: string(res.ID), Key: string(r.Key), Recorded: string(r.ProviderInstance)},
+		)
 	}
 	if other, taken := w.recordedElsewhere(r, res.ID); taken {
 		return reason.Of(reason.ResourceTaken{Shown: string(res.ID), Key: string(r.Key), Instance: string(other)})
@@ -148,7 +164,10 @@ func (w *step) recordResource(r *row, res fleet.Resource) (conflict reason.Reaso
 		r.price()
 	}
 	set(r, &r.RunsImage, res.Image)
-	if addresses := slices.Sorted(slices.Values(res.Addresses)); len(addresses) > 0 && !slices.Equal(r.Addresses, addresses) {
+	if addresses := slices.Sorted(
+		slices.Values(res.Addresses),
+	); len(addresses) > 0 &&
+		!slices.Equal(r.Addresses, addresses) {
 		r.Addresses, r.dirty = addresses, true
 	}
 	if attested := slices.Sorted(slices.Values(res.Attested)); len(attested) > 0 && !slices.Equal(r.Attested, attested) {

@@ -14,7 +14,11 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
-var interleavings = flag.Int("interleavings", 150, "how many seeds of random interleavings to run; make test takes 1000")
+var interleavings = flag.Int(
+	"interleavings",
+	150,
+	"how many seeds of random interleavings to run; make test takes 1000",
+)
 
 // TestRandomInterleavingsConverge lets answers get lost and come late, managers
 // die, lists fail, agents stall and the file change, in an order drawn from a
@@ -225,7 +229,12 @@ func (c *chaos) finish(done, silent bool) {
 		case done:
 			c.run(e)
 		case c.random.IntN(3) == 0 && c.cloud[e.Operation.ID].Key == "":
-			answer = ProvisionAnswered{Operation: e.Operation.ID, Outcome: fleet.ProvisionNotCreated, Failure: &Failure{Class: fleet.ErrorCapacity, Message: "full"}, CallOver: true}
+			answer = ProvisionAnswered{
+				Operation: e.Operation.ID,
+				Outcome:   fleet.ProvisionNotCreated,
+				Failure:   &Failure{Class: fleet.ErrorCapacity, Message: "full"},
+				CallOver:  true,
+			}
 		}
 	case ProvisionBatch:
 		answer = c.finishBatch(e, done)

@@ -28,7 +28,8 @@ func (w *step) showClaimed(e Inspected, listing *inventory.Listing) {
 		}
 	}
 	for _, r := range w.rows {
-		if r.Provider != e.Provider || r.claim == nil || r.provision.State == fleet.OperationPending && r.provision.Attempts == 0 {
+		if r.Provider != e.Provider || r.claim == nil ||
+			r.provision.State == fleet.OperationPending && r.provision.Attempts == 0 {
 			continue // a free asset of a request that never went out is no answer to it
 		}
 		if res, listed := assets[fleet.ProviderInstanceRef(r.claim.Asset)]; listed {
@@ -54,7 +55,12 @@ func (l *Loop) expireJoin(w *step, r *row) bool {
 		return false
 	}
 	if !w.now.Before(r.claim.Expires) {
-		w.move(r, fleet.Failed, lifecycle.DeadlinePassed, reason.JoinExpired{Asset: r.Asset, Expired: reason.At(r.claim.Expires)})
+		w.move(
+			r,
+			fleet.Failed,
+			lifecycle.DeadlinePassed,
+			reason.JoinExpired{Asset: r.Asset, Expired: reason.At(r.claim.Expires)},
+		)
 	}
 	return true
 }

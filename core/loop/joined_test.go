@@ -30,7 +30,11 @@ func newLab(t *testing.T, hosts ...string) *lab {
 	for _, h := range hosts {
 		l.assets = append(l.assets, fleet.Asset{ID: h, Platform: f.Class.Platform})
 	}
-	l.facts = fleet.ProviderFacts{Plugin: "manual", Idempotency: fleet.IdempotencyByAsset, Ownership: fleet.OwnershipAssigned}
+	l.facts = fleet.ProviderFacts{
+		Plugin:      "manual",
+		Idempotency: fleet.IdempotencyByAsset,
+		Ownership:   fleet.OwnershipAssigned,
+	}
 	l.begin()
 	return l
 }
@@ -48,7 +52,11 @@ func (l *lab) settings() Settings {
 }
 
 // Recall, Load and Commit are the store's, with its claims.
-func (l *lab) Recall(ctx context.Context, keys []fleet.OperationID, ids []fleet.CapacityInstanceID) ([]store.Recalled, error) {
+func (l *lab) Recall(
+	ctx context.Context,
+	keys []fleet.OperationID,
+	ids []fleet.CapacityInstanceID,
+) ([]store.Recalled, error) {
 	return l.store.Recall(ctx, keys, ids)
 }
 
@@ -72,12 +80,23 @@ func (l *lab) Commit(ctx context.Context, c store.Change) error {
 func (l *lab) claim(host string) {
 	l.t.Helper()
 	f := l.store.fleets["f1"]
-	i, op, err := inventory.RequestAsset(l.settings().NewID, l.settings().AgentVersion, l.now, f, fleet.Asset{ID: host}, fleet.BootstrapIntent{}, reason.Plain("ada asked for it"))
+	i, op, err := inventory.RequestAsset(
+		l.settings().NewID,
+		l.settings().AgentVersion,
+		l.now,
+		f,
+		fleet.Asset{ID: host},
+		fleet.BootstrapIntent{},
+		reason.Plain("ada asked for it"),
+	)
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	l.store.instances[i.ID], l.store.operations[op.ID] = i, op
-	l.claims = append(l.claims, fleet.AssetClaim{Provider: local, Asset: host, Instance: i.ID, Expires: l.now.Add(fleet.JoinTokenLife)})
+	l.claims = append(
+		l.claims,
+		fleet.AssetClaim{Provider: local, Asset: host, Instance: i.ID, Expires: l.now.Add(fleet.JoinTokenLife)},
+	)
 }
 
 // serve answers what waits as the plugin does: it lists its assets, says that a
@@ -91,12 +110,23 @@ func (l *lab) serve() {
 			l.now = l.now.Add(time.Microsecond)
 			seen := Inspected{Provider: local, Began: l.now, Inspection: fleet.Inspection{Complete: true}}
 			for _, a := range l.assets {
-				seen.Inspection.Resources = append(seen.Inspection.Resources, fleet.Resource{ID: fleet.ProviderInstanceRef(a.ID), Kind: fleet.AssetKind, State: fleet.ResourceRunning})
+				seen.Inspection.Resources = append(
+					seen.Inspection.Resources,
+					fleet.Resource{ID: fleet.ProviderInstanceRef(a.ID), Kind: fleet.AssetKind, State: fleet.ResourceRunning},
+				)
 			}
 			events = append(events, seen)
 		case Provision:
-			events = append(events, ProvisionAnswered{Operation: e.Operation.ID, Outcome: fleet.ProvisionExisted, CallOver: true,
-				Resource: fleet.Resource{ID: fleet.ProviderInstanceRef(e.Intent.Asset), Key: e.Operation.ID, State: fleet.ResourceRunning}})
+			events = append(events, ProvisionAnswered{
+				Operation: e.Operation.ID,
+				Outcome:   fleet.ProvisionExisted,
+				CallOver:  true,
+				Resource: fleet.Resource{
+					ID:    fleet.ProviderInstanceRef(e.Intent.Asset),
+					Key:   e.Operation.ID,
+					State: fleet.ResourceRunning,
+				},
+			})
 		case Terminate:
 			events = append(events, TerminateAnswered{Operation: e.Operation, Outcome: fleet.TerminateGone})
 		}
@@ -192,7 +222,8 @@ func TestALostAnswerAboutAClaimedHostIsFoundByItsClaim(t *testing.T) {
 	take[Provision](l.world)
 	l.begin() // the manager died before the answer
 	l.goOn(time.Minute, nil)
-	if i := l.only(); i.State != fleet.Bootstrapping || i.ProviderInstance != "b" || l.operation(i.Key).State != fleet.OperationSucceeded {
+	if i := l.only(); i.State != fleet.Bootstrapping || i.ProviderInstance != "b" ||
+		l.operation(i.Key).State != fleet.OperationSucceeded {
 		t.Error(l.describe())
 	}
 }

@@ -104,7 +104,10 @@ func TestNoticesOfAWholeZoneAtOnceAreAllHeard(t *testing.T) {
 	i := w.only()
 	events := []Event{Noticed{Provider: local, Instance: i.ProviderInstance, Notice: w.reclaim(time.Hour)}}
 	for n := range inventory.MaxNotices + 100 {
-		events = append(events, Noticed{Provider: local, Instance: fleet.ProviderInstanceRef(fmt.Sprint("other-", n)), Notice: w.reclaim(time.Hour)})
+		events = append(
+			events,
+			Noticed{Provider: local, Instance: fleet.ProviderInstanceRef(fmt.Sprint("other-", n)), Notice: w.reclaim(time.Hour)},
+		)
 	}
 	w.step(events...)
 	if got := w.store.instances[i.ID]; got.Interruption == nil {
@@ -134,7 +137,14 @@ func TestAClockThatIsSetBackHoldsNoFleetBack(t *testing.T) {
 	w := newWorld(t, demoFleet(1, 2))
 	w.step()
 	p := take[Provision](w)
-	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionNotCreated, Failure: &Failure{Class: fleet.ErrorTransient, Message: "503"}, CallOver: true})
+	w.step(
+		ProvisionAnswered{
+			Operation: p.Operation.ID,
+			Outcome:   fleet.ProvisionNotCreated,
+			Failure:   &Failure{Class: fleet.ErrorTransient, Message: "503"},
+			CallOver:  true,
+		},
+	)
 	if w.last.Holds()["f1"].Reason.IsZero() {
 		t.Fatal("nothing holds it")
 	}

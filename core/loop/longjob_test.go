@@ -36,8 +36,14 @@ func TestALongJobEndsByItselfWhateverSpeaksForItsHostToLeave(t *testing.T) {
 			w.calls = nil
 			reason(w, i)
 			w.goOn(40 * time.Minute)
-			if got := w.only(); got.ID != i.ID || len(w.terminations()) > 0 || strings.Contains(strings.Join(w.ci.told, " "), "force") {
-				t.Fatalf("after 40 minutes of its job: %s, terminations %v, the scheduler was told %v", w.describe(), w.terminations(), w.ci.told)
+			if got := w.only(); got.ID != i.ID || len(w.terminations()) > 0 ||
+				strings.Contains(strings.Join(w.ci.told, " "), "force") {
+				t.Fatalf(
+					"after 40 minutes of its job: %s, terminations %v, the scheduler was told %v",
+					w.describe(),
+					w.terminations(),
+					w.ci.told,
+				)
 			}
 			w.ci.lease(i.ID, 0)
 			w.goOn(5 * time.Minute)

@@ -85,7 +85,10 @@ func (s *somebody) meddle() {
 		s.putForeign(id)
 	case 2:
 		s.note("volume")
-		s.others = append(s.others, fleet.Resource{ID: "part-" + id, Kind: "volume", Tags: s.past[key].Tags, State: fleet.ResourceRunning})
+		s.others = append(
+			s.others,
+			fleet.Resource{ID: "part-" + id, Kind: "volume", Tags: s.past[key].Tags, State: fleet.ResourceRunning},
+		)
 	case 3:
 		if tags := s.cloud[key].Tags; tags[inventory.ProofTag] != "" {
 			s.note("strip")
@@ -141,7 +144,10 @@ func (s *somebody) cleanUp(all bool) {
 		}
 	}
 	if all {
-		s.others = slices.DeleteFunc(s.others, func(r fleet.Resource) bool { return strings.HasPrefix(string(r.ID), "other-") })
+		s.others = slices.DeleteFunc(
+			s.others,
+			func(r fleet.Resource) bool { return strings.HasPrefix(string(r.ID), "other-") },
+		)
 	}
 }
 
@@ -171,7 +177,9 @@ func (s *somebody) check() {
 		held++
 		s.reached["conflict"]++
 		for _, op := range s.store.operations {
-			if op.Instance == i.ID && op.Kind == fleet.TerminateOperation && op.State == fleet.OperationPending && op.Attempts == 0 && s.calling(op.ID) {
+			if op.Instance == i.ID && op.Kind == fleet.TerminateOperation && op.State == fleet.OperationPending &&
+				op.Attempts == 0 &&
+				s.calling(op.ID) {
 				s.fatalf("%s is in conflict and its termination is sent: %s", i.ID, i.Conflict)
 			}
 		}
@@ -231,13 +239,25 @@ func (s *somebody) calm() {
 }
 
 func (s *somebody) foreign() []fleet.Resource {
-	return slices.DeleteFunc(slices.Clone(s.others), func(r fleet.Resource) bool { return !strings.HasPrefix(string(r.ID), "other-") })
+	return slices.DeleteFunc(
+		slices.Clone(s.others),
+		func(r fleet.Resource) bool { return !strings.HasPrefix(string(r.ID), "other-") },
+	)
 }
 
 // newChaos is a chaotic world of a seed.
 func newChaos(t testing.TB, seed, stream uint64) *chaos {
-	c := &chaos{ambiguous: &ambiguous{}, world: newWorld(t, demoFleet(2, 4)), random: rand.New(rand.NewPCG(seed, stream)), seed: seed,
-		jobs: map[fleet.RunnerID]bool{}, told: map[fleet.RunnerID]bool{}, answer: map[fleet.RunnerID]order{}, last: map[fleet.RunnerID]order{}, heard: map[fleet.RunnerID]bool{}}
+	c := &chaos{
+		ambiguous: &ambiguous{},
+		world:     newWorld(t, demoFleet(2, 4)),
+		random:    rand.New(rand.NewPCG(seed, stream)),
+		seed:      seed,
+		jobs:      map[fleet.RunnerID]bool{},
+		told:      map[fleet.RunnerID]bool{},
+		answer:    map[fleet.RunnerID]order{},
+		last:      map[fleet.RunnerID]order{},
+		heard:     map[fleet.RunnerID]bool{},
+	}
 	c.ambiguous.fakeStore = c.store
 	c.restart()
 	c.facts.ListSettle = time.Duration(seed%3) * 5 * time.Second

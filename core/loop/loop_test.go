@@ -58,7 +58,14 @@ func TestAgentBeforeTheAnswerIsAdmittedAfterInspection(t *testing.T) {
 	if i := w.only(); i.State != fleet.Provisioning || i.Runner == "" {
 		t.Fatalf("before the answer: %s", w.describe())
 	}
-	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: w.cloud[p.Operation.ID], CallOver: true})
+	w.step(
+		ProvisionAnswered{
+			Operation: p.Operation.ID,
+			Outcome:   fleet.ProvisionCreated,
+			Resource:  w.cloud[p.Operation.ID],
+			CallOver:  true,
+		},
+	)
 	if i := w.only(); i.State != fleet.Enrolling || i.Admission.State != fleet.AdmissionPending {
 		t.Fatalf("after the answer, before an inspection: %s %+v", i.State, i.Admission)
 	}
@@ -83,48 +90,147 @@ func TestAdmissionJudgesEvidenceAndNotTheAgentsWord(t *testing.T) {
 		why      reason.Detail // a check that ended it
 	}{
 		{name: "everything in order", want: fleet.AdmissionVerified},
-		{name: "another platform", change: func(r *fleet.Runner) { r.Platform.Arch = "arm64" }, want: fleet.AdmissionRejected, why: reason.PlatformDiffers{Has: "linux/arm64", Class: "c", Required: "linux/x86_64"}},
+		{
+			name:   "another platform",
+			change: func(r *fleet.Runner) { r.Platform.Arch = "arm64" },
+			want:   fleet.AdmissionRejected,
+			why:    reason.PlatformDiffers{Has: "linux/arm64", Class: "c", Required: "linux/x86_64"},
+		},
 		{name: "a capability that the host can't show", change: func(r *fleet.Runner) {
 			r.Report.Probes = map[string]fleet.Probe{"git": {Evidence: "not found"}}
 		}, want: fleet.AdmissionRejected, why: reason.CapabilityMissing{Capability: "git", Message: "not found"}},
-		{name: "a capability not shown yet", change: func(r *fleet.Runner) { r.Report.Probes = nil }, want: fleet.AdmissionPending},
-		{name: "another minor version of the agent", change: func(r *fleet.Runner) { r.AgentVersion = "0.2.0" }, want: fleet.AdmissionRejected, why: reason.AgentVersionDiffers{Has: "0.2.0", Required: "0.1.0"}},
-		{name: "another patch of the agent", change: func(r *fleet.Runner) { r.AgentVersion = "0.1.7" }, want: fleet.AdmissionVerified},
-		{name: "a clock that is off", change: func(r *fleet.Runner) { r.Skew = -6 * time.Minute }, want: fleet.AdmissionPending},
+		{
+			name:   "a capability not shown yet",
+			change: func(r *fleet.Runner) { r.Report.Probes = nil },
+			want:   fleet.AdmissionPending,
+		},
+		{
+			name:   "another minor version of the agent",
+			change: func(r *fleet.Runner) { r.AgentVersion = "0.2.0" },
+			want:   fleet.AdmissionRejected,
+			why:    reason.AgentVersionDiffers{Has: "0.2.0", Required: "0.1.0"},
+		},
+		{
+			name:   "another patch of the agent",
+			change: func(r *fleet.Runner) { r.AgentVersion = "0.1.7" },
+			want:   fleet.AdmissionVerified,
+		},
+		{
+			name:   "a clock that is off",
+			change: func(r *fleet.Runner) { r.Skew = -6 * time.Minute },
+			want:   fleet.AdmissionPending,
+		},
 		{name: "no heartbeat", change: func(r *fleet.Runner) { r.Beats = 0 }, want: fleet.AdmissionPending},
-		{name: "an unhealthy host", change: func(r *fleet.Runner) { r.Report.Unhealthy = "disk full" }, want: fleet.AdmissionPending},
-		{name: "the token used with two keys", change: func(r *fleet.Runner) { r.Tampered = true }, want: fleet.AdmissionQuarantined, why: reason.TokenUsedTwice{}},
-		{name: "a token of another operation", change: func(r *fleet.Runner) { r.Operation = "other" }, want: fleet.AdmissionQuarantined, why: reason.TokenOfOtherInstance{}},
-		{name: "a revoked certificate", change: func(r *fleet.Runner) { r.Revoked = time.Unix(1, 0) }, want: fleet.AdmissionRejected, why: reason.CertificateRevoked{}},
-		{name: "no evidence where it is required", fleet: identifying, change: func(r *fleet.Runner) { r.Identity = fleet.VerifiedIdentity{} }, want: fleet.AdmissionRejected, why: reason.IdentityMissing{}},
+		{
+			name:   "an unhealthy host",
+			change: func(r *fleet.Runner) { r.Report.Unhealthy = "disk full" },
+			want:   fleet.AdmissionPending,
+		},
+		{
+			name:   "the token used with two keys",
+			change: func(r *fleet.Runner) { r.Tampered = true },
+			want:   fleet.AdmissionQuarantined,
+			why:    reason.TokenUsedTwice{},
+		},
+		{
+			name:   "a token of another operation",
+			change: func(r *fleet.Runner) { r.Operation = "other" },
+			want:   fleet.AdmissionQuarantined,
+			why:    reason.TokenOfOtherInstance{},
+		},
+		{
+			name:   "a revoked certificate",
+			change: func(r *fleet.Runner) { r.Revoked = time.Unix(1, 0) },
+			want:   fleet.AdmissionRejected,
+			why:    reason.CertificateRevoked{},
+		},
+		{
+			name:   "no evidence where it is required",
+			fleet:  identifying,
+			change: func(r *fleet.Runner) { r.Identity = fleet.VerifiedIdentity{} },
+			want:   fleet.AdmissionRejected,
+			why:    reason.IdentityMissing{},
+		},
 		{name: "evidence of another resource than the one that is shown", fleet: identifying, change: func(r *fleet.Runner) {
 			r.Identity = fleet.VerifiedIdentity{Kind: "aws", Resource: "i-of-another"}
 		}, want: fleet.AdmissionQuarantined, why: reason.IdentityDiffers{}},
-		{name: "no address shown yet, where it must match", fleet: func(f *fleet.ManagedFleet) { f.Admission.MatchAddress = true }, want: fleet.AdmissionPending},
-		{name: "another address, where it must match", fleet: func(f *fleet.ManagedFleet) { f.Admission.MatchAddress = true },
-			resource: func(r *fleet.Resource) { r.Addresses = []string{"10.0.0.9"} }, want: fleet.AdmissionQuarantined, why: reason.AddressDiffers{}},
-		{name: "the same address in another spelling, where it must match", fleet: func(f *fleet.ManagedFleet) { f.Admission.MatchAddress = true },
-			resource: func(r *fleet.Resource) { r.Addresses = []string{"10.0.0.9", "::ffff:127.0.0.1"} }, want: fleet.AdmissionVerified},
-		{name: "another image than was asked for", fleet: func(f *fleet.ManagedFleet) { f.Image.Ref = "golden" },
-			resource: func(r *fleet.Resource) { r.Image = "other" }, want: fleet.AdmissionQuarantined, why: reason.ImageDiffers{}},
+		{
+			name:  "no address shown yet, where it must match",
+			fleet: func(f *fleet.ManagedFleet) { f.Admission.MatchAddress = true },
+			want:  fleet.AdmissionPending,
+		},
+		{
+			name:     "another address, where it must match",
+			fleet:    func(f *fleet.ManagedFleet) { f.Admission.MatchAddress = true },
+			resource: func(r *fleet.Resource) { r.Addresses = []string{"10.0.0.9"} },
+			want:     fleet.AdmissionQuarantined,
+			why:      reason.AddressDiffers{},
+		},
+		{
+			name:     "the same address in another spelling, where it must match",
+			fleet:    func(f *fleet.ManagedFleet) { f.Admission.MatchAddress = true },
+			resource: func(r *fleet.Resource) { r.Addresses = []string{"10.0.0.9", "::ffff:127.0.0.1"} },
+			want:     fleet.AdmissionVerified,
+		},
+		{
+			name:     "another image than was asked for",
+			fleet:    func(f *fleet.ManagedFleet) { f.Image.Ref = "golden" },
+			resource: func(r *fleet.Resource) { r.Image = "other" },
+			want:     fleet.AdmissionQuarantined,
+			why:      reason.ImageDiffers{},
+		},
 		{name: "no isolation where it is required", fleet: isolating, change: func(r *fleet.Runner) {
 			r.Report.IsolationEvidence = "not isolated: as the user 60600 a job can read /etc/forgeyard/bootstrap.json"
 		}, want: fleet.AdmissionRejected, why: reason.JobsNotIsolated{Message: "not isolated: as the user 60600 a job can read /etc/forgeyard/bootstrap.json"}},
-		{name: "isolation that is still looked at", fleet: isolating, change: func(r *fleet.Runner) { r.Report.Isolation = "pending" }, want: fleet.AdmissionPending},
-		{name: "isolation that nobody asks for is still looked at", change: func(r *fleet.Runner) { r.Report.Isolation = "pending" }, want: fleet.AdmissionVerified},
+		{
+			name:   "isolation that is still looked at",
+			fleet:  isolating,
+			change: func(r *fleet.Runner) { r.Report.Isolation = "pending" },
+			want:   fleet.AdmissionPending,
+		},
+		{
+			name:   "isolation that nobody asks for is still looked at",
+			change: func(r *fleet.Runner) { r.Report.Isolation = "pending" },
+			want:   fleet.AdmissionVerified,
+		},
 		{name: "isolation where it is required", fleet: isolating, change: func(r *fleet.Runner) {
 			r.Report.Isolation, r.Report.IsolationEvidence = "user", "isolated: jobs run as the user 60600"
 		}, want: fleet.AdmissionVerified},
-		{name: "a gpu that only the host speaks of", fleet: func(f *fleet.ManagedFleet) { f.Class.Resources.GPU = 1 }, change: func(r *fleet.Runner) {
-			r.Report.Probes["gpu"] = fleet.Probe{OK: true, Evidence: "trust me"}
-		}, want: fleet.AdmissionRejected, why: reason.AttestationMissing{Provider: "local.here", Capability: "gpu"}},
-		{name: "a gpu that the provider vouches for", fleet: func(f *fleet.ManagedFleet) { f.Class.Capabilities = append(f.Class.Capabilities, "gpu") },
-			resource: func(r *fleet.Resource) { r.Attested = []string{"kvm", "gpu"} }, want: fleet.AdmissionVerified},
-		{name: "a signing host that nobody vouches for", fleet: func(f *fleet.ManagedFleet) { f.Class.Signing = true },
-			resource: func(r *fleet.Resource) { r.Attested = []string{"gpu"} }, want: fleet.AdmissionRejected, why: reason.AttestationMissing{Provider: "local.here", Capability: "signing"}},
-		{name: "confidential compute before an inspection has shown the host", fleet: func(f *fleet.ManagedFleet) { f.Class.Confidential = true },
-			resource: func(r *fleet.Resource) { r.State = fleet.ResourcePending }, want: fleet.AdmissionPending},
-		{name: "no word on isolation where it is required", fleet: isolating, change: func(r *fleet.Runner) { r.Report.Isolation = "" }, want: fleet.AdmissionRejected, why: reason.JobsNotIsolated{}},
+		{
+			name:  "a gpu that only the host speaks of",
+			fleet: func(f *fleet.ManagedFleet) { f.Class.Resources.GPU = 1 },
+			change: func(r *fleet.Runner) {
+				r.Report.Probes["gpu"] = fleet.Probe{OK: true, Evidence: "trust me"}
+			},
+			want: fleet.AdmissionRejected,
+			why:  reason.AttestationMissing{Provider: "local.here", Capability: "gpu"},
+		},
+		{
+			name:     "a gpu that the provider vouches for",
+			fleet:    func(f *fleet.ManagedFleet) { f.Class.Capabilities = append(f.Class.Capabilities, "gpu") },
+			resource: func(r *fleet.Resource) { r.Attested = []string{"kvm", "gpu"} },
+			want:     fleet.AdmissionVerified,
+		},
+		{
+			name:     "a signing host that nobody vouches for",
+			fleet:    func(f *fleet.ManagedFleet) { f.Class.Signing = true },
+			resource: func(r *fleet.Resource) { r.Attested = []string{"gpu"} },
+			want:     fleet.AdmissionRejected,
+			why:      reason.AttestationMissing{Provider: "local.here", Capability: "signing"},
+		},
+		{
+			name:     "confidential compute before an inspection has shown the host",
+			fleet:    func(f *fleet.ManagedFleet) { f.Class.Confidential = true },
+			resource: func(r *fleet.Resource) { r.State = fleet.ResourcePending },
+			want:     fleet.AdmissionPending,
+		},
+		{
+			name:   "no word on isolation where it is required",
+			fleet:  isolating,
+			change: func(r *fleet.Runner) { r.Report.Isolation = "" },
+			want:   fleet.AdmissionRejected,
+			why:    reason.JobsNotIsolated{},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -165,11 +271,23 @@ func TestAdmissionShowsByWhichEvidenceAHostEnrolled(t *testing.T) {
 	w.step(w.run(take[Provision](w)))
 	id := w.enroll(w.only())
 	r := w.store.runners[id]
-	r.Identity = fleet.VerifiedIdentity{Kind: "aws", Resource: w.only().ProviderInstance, Account: "1234", Region: "here", Verified: w.now}
+	r.Identity = fleet.VerifiedIdentity{
+		Kind:     "aws",
+		Resource: w.only().ProviderInstance,
+		Account:  "1234",
+		Region:   "here",
+		Verified: w.now,
+	}
 	w.store.runners[id] = r
 	w.inspect()
 	i := w.only()
-	want := reason.IdentityProven{Resource: string(r.Identity.Resource), Account: "1234", Region: "here", Kind: "aws", Verified: reason.At(r.Identity.Verified)}
+	want := reason.IdentityProven{
+		Resource: string(r.Identity.Resource),
+		Account:  "1234",
+		Region:   "here",
+		Kind:     "aws",
+		Verified: reason.At(r.Identity.Verified),
+	}
 	if i.State != fleet.Healthy || !matches(i.Admission.Checks[0].Evidence, want) {
 		t.Errorf("%s: %+v", i.State, i.Admission)
 	}
@@ -244,7 +362,8 @@ func TestAHostThatNeverEnrollsIsRemovedAtItsDeadline(t *testing.T) {
 	first := w.only()
 	w.inspect()
 	w.pass(fleet.DefaultTimeouts().Boot, nil)
-	if i := w.store.instances[first.ID]; i.State != fleet.Terminating && i.State != fleet.Terminated || !deadlinePassed(i.Reason, 5*time.Minute) {
+	if i := w.store.instances[first.ID]; i.State != fleet.Terminating && i.State != fleet.Terminated ||
+		!deadlinePassed(i.Reason, 5*time.Minute) {
 		t.Fatalf("after the boot deadline: %s %s", i.State, i.Reason)
 	}
 	w.settle()
@@ -287,7 +406,18 @@ func TestAStepThatCanNotCommitDoesNothingAndLosesNothing(t *testing.T) {
 	w.make(p)
 	w.store.fail = errFenced
 	w.now = w.now.Add(time.Second)
-	res, err := w.loop.Step(t.Context(), w.now, []Event{ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: w.cloud[p.Operation.ID], CallOver: true}})
+	res, err := w.loop.Step(
+		t.Context(),
+		w.now,
+		[]Event{
+			ProvisionAnswered{
+				Operation: p.Operation.ID,
+				Outcome:   fleet.ProvisionCreated,
+				Resource:  w.cloud[p.Operation.ID],
+				CallOver:  true,
+			},
+		},
+	)
 	if !errors.Is(err, errFenced) || len(res.Effects) != 0 {
 		t.Fatalf("step gave %v, %v", res.Effects, err)
 	}
@@ -304,7 +434,8 @@ func TestAHostWithoutAnAgentForItsPlatformIsNotMade(t *testing.T) {
 	w.store.fleets["f1"] = demoFleet(1, 1)
 	w.step()
 	w.step()
-	if len(w.calls) != 0 || len(w.store.decisions) != 0 || !w.last.Holds()["f1"].NeedsPerson || !reason.Is[reason.BootstrapUnavailable](w.last.Holds()["f1"].Reason) {
+	if len(w.calls) != 0 || len(w.store.decisions) != 0 || !w.last.Holds()["f1"].NeedsPerson ||
+		!reason.Is[reason.BootstrapUnavailable](w.last.Holds()["f1"].Reason) {
 		t.Errorf("calls %v, decisions %v, holds %+v", w.calls, w.store.decisions, w.last.Holds())
 	}
 }

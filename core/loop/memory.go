@@ -130,7 +130,8 @@ const maxStepDelay = time.Minute
 // nothing late, for what happened in it.
 func (m *memory) beginStep(now time.Time, clockSet bool) {
 	m.steps++
-	if clockSet || !m.last.IsZero() && (now.Before(m.last) || now.Sub(m.wake) > maxStepDelay && now.Sub(m.last) > maxStepDelay) {
+	if clockSet ||
+		!m.last.IsZero() && (now.Before(m.last) || now.Sub(m.wake) > maxStepDelay && now.Sub(m.last) > maxStepDelay) {
 		m.listeningSince = now
 	}
 	if now.Before(m.last) {

@@ -63,7 +63,10 @@ func (l *Loop) recallNeeds(ctx context.Context, w *step, ids []fleet.RunnerFleet
 		var err error
 		if stored, err = l.settings.Needed(ctx, ids); err != nil {
 			for _, id := range ids {
-				w.forecasts[id] = forecast.Prediction{Forecast: w.fleets[id].Forecast, NoEffect: reason.Of(reason.ForecastHistoryUnreadable{Message: err.Error()})}
+				w.forecasts[id] = forecast.Prediction{
+					Forecast: w.fleets[id].Forecast,
+					NoEffect: reason.Of(reason.ForecastHistoryUnreadable{Message: err.Error()}),
+				}
 			}
 			return
 		}

@@ -21,7 +21,10 @@ func foreseeingFleet(most int) fleet.ManagedFleet {
 
 // runs are what is stored of what the fleet needed, in order.
 func (w *world) runs() []forecast.Run {
-	return slices.SortedFunc(maps.Values(w.store.needed["f1"]), func(a, b forecast.Run) int { return cmp.Compare(a.First, b.First) })
+	return slices.SortedFunc(
+		maps.Values(w.store.needed["f1"]),
+		func(a, b forecast.Run) int { return cmp.Compare(a.First, b.First) },
+	)
 }
 
 // sentence is that of a bound of the fleet.
@@ -50,7 +53,8 @@ func TestFleetNeedIsRecordedOncePerBucket(t *testing.T) {
 		t.Errorf("an hour of equal need made %d commits, want one a bucket", made)
 	}
 	got := w.runs()
-	if len(got) != 2 || got[0].Needed != 0 || got[1].Needed != 2 || got[0].Last+1 != got[1].First || got[1].Last-got[1].First < 12 {
+	if len(got) != 2 || got[0].Needed != 0 || got[1].Needed != 2 || got[0].Last+1 != got[1].First ||
+		got[1].Last-got[1].First < 12 {
 		t.Errorf("stored are %v, want an hour of 0 and then an hour of 2", got)
 	}
 }
@@ -126,7 +130,10 @@ func TestAForecastMakesHostsBeforeTheirJobsComeAndKeepsThem(t *testing.T) {
 	if p := w.last.Plan.Fleets[0]; len(w.cloud) != 2 || p.Desired != 2 || p.Counts.Ready != 2 {
 		t.Fatalf("5 minutes before they are needed there are %d: %v", len(w.cloud), p.Bounds)
 	}
-	if said := w.sentence("forecast"); !strings.Contains(said, "2 runners needed by 13:") || !strings.Contains(said, "seasonal-naive version 1, confidence high, 1.00") {
+	if said := w.sentence(
+		"forecast",
+	); !strings.Contains(said, "2 runners needed by 13:") ||
+		!strings.Contains(said, "seasonal-naive version 1, confidence high, 1.00") {
 		t.Errorf("it says %q", said)
 	}
 	w.goOn(30 * time.Minute) // no job comes, and none of the two leaves
@@ -166,7 +173,12 @@ func TestAHistoryThatCannotBeReadStopsNothing(t *testing.T) {
 	if n := len(w.cloud); n != 1 {
 		t.Errorf("for the job that waits there are %d hosts", n)
 	}
-	if said := w.sentence("forecast"); !strings.Contains(said, "has no effect: the recorded demand can't be read: the disk is gone") {
+	if said := w.sentence(
+		"forecast",
+	); !strings.Contains(
+		said,
+		"has no effect: the recorded demand can't be read: the disk is gone",
+	) {
 		t.Errorf("it says %q", said)
 	}
 	w.store.unreadable = nil

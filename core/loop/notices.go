@@ -20,7 +20,7 @@ type Noticed struct {
 
 func (Noticed) isEvent() {}
 
-// applyNotices takes in what providers announced about hosts [41]: such a runner
+// applyNotices takes in what providers announced about hosts (spec §41): such a runner
 // drains at once, whatever else it drains for. When the time of an interruption has
 // come the machine ends, and what still runs on it is lost to the infrastructure.
 func (l *Loop) applyNotices(w *step) {
@@ -123,5 +123,6 @@ func (l *Loop) mayEndSince(r *row) time.Time { return later(r.Since, l.row(r.ID)
 // keepsRunning says that a machine runs on, since it is frozen, although it is to end:
 // its jobs run on, too, and elsewhere they would run a second time.
 func (w *step) keepsRunning(r *row) bool {
-	return r.State == fleet.Terminating && lifecycle.Emergency(lifecycle.Cause(r.Ended)) && w.frozen(r) && r.Seen == fleet.ResourceRunning
+	return r.State == fleet.Terminating && lifecycle.Emergency(lifecycle.Cause(r.Ended)) && w.frozen(r) &&
+		r.Seen == fleet.ResourceRunning
 }

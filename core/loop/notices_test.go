@@ -20,7 +20,12 @@ func (w *world) announce(id fleet.CapacityInstanceID, notices ...fleet.Notice) {
 }
 
 func (w *world) reclaim(in time.Duration) fleet.Notice {
-	return fleet.Notice{ID: "spot-1", Kind: fleet.NoticeInterruption, Deadline: w.now.Add(in), Detail: "aws spot terminate"}
+	return fleet.Notice{
+		ID:       "spot-1",
+		Kind:     fleet.NoticeInterruption,
+		Deadline: w.now.Add(in),
+		Detail:   "aws spot terminate",
+	}
 }
 
 // busyRunner is a world with one runner of a scheduler that has a job on it.
@@ -39,7 +44,8 @@ func TestANoticeOfTheAgentCordonsTheRunnerAtOnceAndItIsReplaced(t *testing.T) {
 	w.announce(i.ID, w.reclaim(2*time.Minute))
 	w.goOn(5 * time.Second)
 	got := w.store.instances[i.ID]
-	if got.State != fleet.Draining || got.Cause != string(lifecycle.ForInterruption) || !announces(got.Reason, "aws spot terminate") {
+	if got.State != fleet.Draining || got.Cause != string(lifecycle.ForInterruption) ||
+		!announces(got.Reason, "aws spot terminate") {
 		t.Fatalf("it is %s (%s: %s)", got.State, got.Cause, got.Reason)
 	}
 	if !got.Scheduling.Interrupted || !w.ci.runners[i.ID].Cordoned || got.Scheduling.Forced {
@@ -64,7 +70,13 @@ func TestInterruptedJobIsTakenBackBeforeItsMachineEnds(t *testing.T) {
 	}
 	w.goOn(60 * time.Second)
 	told := strings.Join(w.ci.told, "\n")
-	force, removed := strings.Index(told, "cordon by force "+string(i.ID)), strings.Index(told, fmt.Sprintf("remove %s infrastructure", i.ID))
+	force, removed := strings.Index(
+		told,
+		"cordon by force "+string(i.ID),
+	), strings.Index(
+		told,
+		fmt.Sprintf("remove %s infrastructure", i.ID),
+	)
 	if force < 0 || removed < force {
 		t.Errorf("the scheduler was told:\n%s", told)
 	}
@@ -81,7 +93,8 @@ func TestAnInterruptionSurvivesTheManagersDeath(t *testing.T) {
 	w.step()
 	w.restart()
 	w.goOn(3 * time.Minute)
-	if got := w.store.instances[i.ID]; got.Ended != string(lifecycle.Preempted) || !slices.ContainsFunc(w.ci.told, isForce) {
+	if got := w.store.instances[i.ID]; got.Ended != string(lifecycle.Preempted) ||
+		!slices.ContainsFunc(w.ci.told, isForce) {
 		t.Errorf("it is %s (%s), and the scheduler was told %v", got.State, got.Reason, w.ci.told)
 	}
 }
@@ -93,7 +106,8 @@ func TestAWithdrawnNoticeTakesNoJobAwayAndTheRunnerLeavesAfterIt(t *testing.T) {
 	w.announce(i.ID)
 	w.goOn(5 * time.Minute)
 	got := w.store.instances[i.ID]
-	if got.State != fleet.Draining || got.Interruption == nil || got.Interruption.Withdrawn.IsZero() || slices.ContainsFunc(w.ci.told, isForce) {
+	if got.State != fleet.Draining || got.Interruption == nil || got.Interruption.Withdrawn.IsZero() ||
+		slices.ContainsFunc(w.ci.told, isForce) {
 		t.Fatalf("it is %s with %+v, and the scheduler was told %v", got.State, got.Interruption, w.ci.told)
 	}
 	w.ci.lease(i.ID, 0)
@@ -110,7 +124,9 @@ func TestRebalanceAndMaintenanceDrainAndNeverTakeAJobAway(t *testing.T) {
 			w.announce(i.ID, fleet.Notice{ID: "n", Kind: kind, Deadline: w.now.Add(time.Minute)})
 			w.goOn(10 * time.Minute)
 			got := w.store.instances[i.ID]
-			if got.State != fleet.Draining || got.Cause != string(lifecycle.CauseOf(kind)) || slices.ContainsFunc(w.ci.told, isForce) || got.Scheduling.Interrupted {
+			if got.State != fleet.Draining || got.Cause != string(lifecycle.CauseOf(kind)) ||
+				slices.ContainsFunc(w.ci.told, isForce) ||
+				got.Scheduling.Interrupted {
 				t.Errorf("it is %s (%s), and the scheduler was told %v", got.State, got.Cause, w.ci.told)
 			}
 		})
@@ -134,7 +150,10 @@ func TestNoticeBeforeTheAnswerFindsItsInstance(t *testing.T) {
 	p := take[Provision](w)
 	res := w.make(p)
 	n := w.reclaim(time.Hour)
-	w.step(Noticed{Provider: local, Instance: res.ID, Notice: n}, Noticed{Provider: local, Instance: "vm-of-nobody", Notice: n})
+	w.step(
+		Noticed{Provider: local, Instance: res.ID, Notice: n},
+		Noticed{Provider: local, Instance: "vm-of-nobody", Notice: n},
+	)
 	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: res, CallOver: true})
 	id := w.store.operations[p.Operation.ID].Instance
 	w.goOn(10 * time.Second)
@@ -153,7 +172,8 @@ func TestTheSameEventTwiceIsOneAndChangesNothing(t *testing.T) {
 	for range 3 {
 		w.step(e)
 	}
-	if got := w.store.instances[i.ID]; got.Since != first.Since || *got.Interruption != *first.Interruption || w.store.commits > commits+1 {
+	if got := w.store.instances[i.ID]; got.Since != first.Since || *got.Interruption != *first.Interruption ||
+		w.store.commits > commits+1 {
 		t.Errorf("it moved again: %+v, %d commits", got.Interruption, w.store.commits-commits)
 	}
 }
@@ -162,7 +182,14 @@ func TestNoticeFloodIsBoundedAndHintsAreSpaced(t *testing.T) {
 	w, _ := busyRunner(t)
 	var flood []Event
 	for n := range 5000 {
-		flood = append(flood, Noticed{Provider: local, Instance: fleet.ProviderInstanceRef(fmt.Sprintf("vm-%d", n)), Notice: fleet.Notice{ID: fmt.Sprint(n), Kind: fleet.NoticeRebalance}})
+		flood = append(
+			flood,
+			Noticed{
+				Provider: local,
+				Instance: fleet.ProviderInstanceRef(fmt.Sprintf("vm-%d", n)),
+				Notice:   fleet.Notice{ID: fmt.Sprint(n), Kind: fleet.NoticeRebalance},
+			},
+		)
 	}
 	w.step(flood...)
 	if kept := len(w.loop.provider(local).Notices(w.now)); kept > inventory.MaxNotices {
@@ -208,13 +235,21 @@ func TestForceComesFromTheCausesOfSection35Alone(t *testing.T) {
 			i := fleet.CapacityInstance{ID: "i1", State: edge.From, Admission: fleet.Admission{State: fleet.AdmissionVerified},
 				Scheduling: fleet.Scheduling{Scheduler: queueCI, Ref: "i1"}}
 			if interrupted {
-				i.Interruption = &fleet.Interruption{Notice: fleet.Notice{Kind: fleet.NoticeInterruption, Deadline: w.now.Add(-time.Hour)}}
+				i.Interruption = &fleet.Interruption{
+					Notice: fleet.Notice{Kind: fleet.NoticeInterruption, Deadline: w.now.Add(-time.Hour)},
+				}
 			}
 			if err := lifecycle.Move(&i, edge.To, edge.Cause, w.now, reason.Plain("x")); err != nil {
 				t.Fatal(err)
 			}
 			r := &row{CapacityInstance: i, fleet: w.store.fleets["f1"]}
-			told, _ := ci.NextCall(queueCI, w.loop.schedulers[queueCI], &w.loop.row(i.ID).runner, w.loop.subject(&step{now: w.now}, r), w.now)
+			told, _ := ci.NextCall(
+				queueCI,
+				w.loop.schedulers[queueCI],
+				&w.loop.row(i.ID).runner,
+				w.loop.subject(&step{now: w.now}, r),
+				w.now,
+			)
 			want := edge.To == fleet.Terminating && slices.Contains(allowed, edge.Cause)
 			if told.Force != want {
 				t.Errorf("%s → %s by %s: force is %t", edge.From, edge.To, edge.Cause, told.Force)
@@ -257,7 +292,8 @@ func TestAnEmergencyDoesNotWaitForASchedulerThatIsAway(t *testing.T) {
 	}
 	w.ci.down = ""
 	w.goOn(2 * time.Minute)
-	if _, there := w.ci.runners[i.ID]; there || !slices.Contains(w.ci.told, fmt.Sprintf("remove %s infrastructure", i.ID)) {
+	if _, there := w.ci.runners[i.ID]; there ||
+		!slices.Contains(w.ci.told, fmt.Sprintf("remove %s infrastructure", i.ID)) {
 		t.Errorf("the scheduler was told %v", w.ci.told)
 	}
 }

@@ -16,7 +16,15 @@ import (
 func lots(zones ...string) []fleet.Offer {
 	var out []fleet.Offer
 	for n, zone := range zones {
-		out = append(out, fleet.Offer{Zone: zone, MachineType: "m", Lifetime: fleet.LifetimeStable, Price: fleet.Money{Micros: int64(n), Currency: "USD"}})
+		out = append(
+			out,
+			fleet.Offer{
+				Zone:        zone,
+				MachineType: "m",
+				Lifetime:    fleet.LifetimeStable,
+				Price:       fleet.Money{Micros: int64(n), Currency: "USD"},
+			},
+		)
 	}
 	return out
 }
@@ -80,7 +88,11 @@ func TestAfterAShortageTheNextInstanceGoesOutAtOnceWithWhatIsLeft(t *testing.T) 
 	}
 	w.step(full(third, "c"))
 	hold := w.last.Holds()["f1"]
-	if len(w.live()) != 0 || !hold.Constrained || hold.NeedsPerson || !strings.Contains(hold.Reason.Text(), "a m stable (no capacity), b m stable (no capacity), c m stable (no capacity)") {
+	if len(w.live()) != 0 || !hold.Constrained || hold.NeedsPerson ||
+		!strings.Contains(
+			hold.Reason.Text(),
+			"a m stable (no capacity), b m stable (no capacity), c m stable (no capacity)",
+		) {
 		t.Fatalf("without room anywhere: %s, hold %+v", w.describe(), hold)
 	}
 	if w.last.Wake.After(hold.Until) {
@@ -173,7 +185,8 @@ func TestARefreshThatFailsLeavesTheOldOffersWithTheReason(t *testing.T) {
 	}
 	w.offers = lots("a", "b")
 	w.open()
-	if list := w.last.Observations.Offers[key]; len(list.Offers) != 2 || list.Failure != "" || list.Next.Sub(w.now) != market.RefreshInterval {
+	if list := w.last.Observations.Offers[key]; len(list.Offers) != 2 || list.Failure != "" ||
+		list.Next.Sub(w.now) != market.RefreshInterval {
 		t.Errorf("well again: %+v", list)
 	}
 }

@@ -25,7 +25,7 @@ const (
 	ReplaceInstance OrderKind = "replace"
 	// DrainInstance is the same order, by who only may drain.
 	DrainInstance OrderKind = "drain"
-	// ForceDrain gives up the job of an instance that drains [35].
+	// ForceDrain gives up the job of an instance that drains (spec §35).
 	ForceDrain OrderKind = "drain_force"
 	// AdoptResource takes Order.Resource of Order.Provider onto the books of
 	// Order.Fleet and removes it.
@@ -113,7 +113,10 @@ func (l *Loop) forgetAppliedOrders(w *step) {
 // orderAwaitsInspection says whether an order waits for an inspection of the provider that has not
 // begun.
 func (l *Loop) orderAwaitsInspection(address fleet.ProviderAddress, p *inventory.Provider) bool {
-	return slices.ContainsFunc(l.orders, func(o pendingOrder) bool { return o.provider == address && p.InspectionStep < o.step })
+	return slices.ContainsFunc(
+		l.orders,
+		func(o pendingOrder) bool { return o.provider == address && p.InspectionStep < o.step },
+	)
 }
 
 func refuse(why reason.Detail) OrderOutcome { return OrderOutcome{Refused: reason.Of(why)} }
@@ -170,7 +173,7 @@ func (w *step) drainByOrder(r *row, by string) OrderOutcome {
 	return refuse(reason.RequestUnanswered{State: string(r.State)})
 }
 
-// forceDrain gives up the job of an instance that gets no new one [35].
+// forceDrain gives up the job of an instance that gets no new one (spec §35).
 func (w *step) forceDrain(r *row, by string) OrderOutcome {
 	switch r.State {
 	case fleet.Draining, fleet.Quarantined:
@@ -199,7 +202,8 @@ func (l *Loop) resolve(w *step, r *row, o *pendingOrder) OrderOutcome {
 	if !inspected {
 		// A plugin that hasn't started yet will be inspected soon. Only where nothing will,
 		// or an inspection begun since has failed, a person's word is all there is.
-		gaveUp := p.Facts == nil && p.Blocked || p.Facts != nil && !p.Inspecting && p.InspectionStep >= o.step && !p.Unobservable.IsZero()
+		gaveUp := p.Facts == nil && p.Blocked ||
+			p.Facts != nil && !p.Inspecting && p.InspectionStep >= o.step && !p.Unobservable.IsZero()
 		if o.Kind == ResolveGone && gaveUp {
 			return l.resolveGone(w, r, nil)
 		}
@@ -225,7 +229,10 @@ func (l *Loop) resolveCreated(w *step, r *row, p *inventory.Provider, o *pending
 	if other, taken := w.recordedElsewhere(r, id); taken {
 		return refuse(reason.ResourceOfInstance{Resource: string(id), Instance: string(other)})
 	}
-	listed := slices.DeleteFunc(slices.Clone(p.Listing.WithID(id)), func(res fleet.Resource) bool { return !inventory.IsInstance(res) })
+	listed := slices.DeleteFunc(
+		slices.Clone(p.Listing.WithID(id)),
+		func(res fleet.Resource) bool { return !inventory.IsInstance(res) },
+	)
 	if len(listed) != 1 {
 		return refuse(reason.ResourcesListed{Provider: string(r.Provider), Resource: string(id), Resources: len(listed)})
 	}
@@ -234,7 +241,9 @@ func (l *Loop) resolveCreated(w *step, r *row, p *inventory.Provider, o *pending
 	}
 	if r.provision.State != fleet.OperationSucceeded {
 		op := r.edit(r.provision)
-		op.State, op.CallOver, op.Reason = fleet.OperationSucceeded, p.Listing.Began, reason.Of(reason.FoundByPerson{Resource: string(id)})
+		op.State, op.CallOver, op.Reason = fleet.OperationSucceeded, p.Listing.Began, reason.Of(
+			reason.FoundByPerson{Resource: string(id)},
+		)
 	}
 	w.record(r, id)
 	r.dirty = true

@@ -66,7 +66,8 @@ func unknown(t *testing.T) (*world, fleet.CapacityInstance, Provision) {
 func TestAPersonSaysThatNothingWasMade(t *testing.T) {
 	w, i, _ := unknown(t)
 	wantDone(t, w.tell(Order{Kind: ResolveNotCreated, Instance: i.ID}))
-	if got := w.store.instances[i.ID]; got.State != fleet.Terminated || w.operation(i.Key).State != fleet.OperationNotCreated {
+	if got := w.store.instances[i.ID]; got.State != fleet.Terminated ||
+		w.operation(i.Key).State != fleet.OperationNotCreated {
 		t.Errorf("it is %s, its operation %s", got.State, w.operation(i.Key).State)
 	}
 	w.settle()
@@ -129,7 +130,8 @@ func TestABusyInstanceThatIsReplacedFinishesItsJob(t *testing.T) {
 	i := w.live()[0]
 	w.beat(i.Runner, func(r *fleet.Runner) { r.Report.Phase, r.Report.GroupEmpty = fleet.PhaseRunning, false })
 	wantDone(t, w.tell(Order{Kind: ReplaceInstance, Instance: i.ID}))
-	if got := w.store.instances[i.ID]; got.State != fleet.Draining || got.Cause != "operator" || got.Reason != reason.Of(reason.RequestedBy{By: "ada"}) {
+	if got := w.store.instances[i.ID]; got.State != fleet.Draining || got.Cause != "operator" ||
+		got.Reason != reason.Of(reason.RequestedBy{By: "ada"}) {
 		t.Fatalf("it is %s because of %s: %s", got.State, got.Cause, got.Reason)
 	}
 	wantDone(t, w.tell(Order{Kind: ReplaceInstance, Instance: i.ID})) // once more changes nothing
@@ -174,7 +176,8 @@ func TestAForeignResourceIsRemovedWhenAPersonAdoptsIt(t *testing.T) {
 			w.others = []fleet.Resource{foreign, {ID: "y", State: fleet.ResourceRunning}}
 			got := w.tell(Order{Kind: AdoptResource, Provider: local, Resource: "x", Fleet: "fleet.demo"})
 			wantDone(t, got)
-			if i := w.store.instances[got.Instance]; i.State != fleet.Terminating || i.Adopted != "ada" || w.last.Plan.Fleets[0].Counts.Footprint != 2 {
+			if i := w.store.instances[got.Instance]; i.State != fleet.Terminating || i.Adopted != "ada" ||
+				w.last.Plan.Fleets[0].Counts.Footprint != 2 {
 				t.Fatalf("on the books as %+v", i)
 			}
 			w.settle()
@@ -198,7 +201,8 @@ func TestACopyIsAdoptedAndTheGenuineOneStays(t *testing.T) {
 	wantDone(t, w.tell(Order{Kind: AdoptResource, Provider: local, Resource: "vm-copy", Fleet: "fleet.demo"}))
 	w.settle()
 	w.inspect()
-	if got := w.terminations(); !slices.Equal(got, []string{"vm-copy"}) || w.only().ID != i.ID || !w.only().Conflict.IsZero() {
+	if got := w.terminations(); !slices.Equal(got, []string{"vm-copy"}) || w.only().ID != i.ID ||
+		!w.only().Conflict.IsZero() {
 		t.Errorf("terminated %v: %s", got, w.describe())
 	}
 }
@@ -244,7 +248,19 @@ func TestAnOrderIsCarriedOutOnceThoughItsCommitFailed(t *testing.T) {
 	w := signed(t, 1)
 	w.others = []fleet.Resource{{ID: "x", State: fleet.ResourceRunning}}
 	w.inspect()
-	w.step(Ordered{Order{ID: "o1", Kind: AdoptResource, Provider: local, Resource: "x", Fleet: "fleet.demo", By: "ada", Until: w.now.Add(time.Hour)}})
+	w.step(
+		Ordered{
+			Order{
+				ID:       "o1",
+				Kind:     AdoptResource,
+				Provider: local,
+				Resource: "x",
+				Fleet:    "fleet.demo",
+				By:       "ada",
+				Until:    w.now.Add(time.Hour),
+			},
+		},
+	)
 	take[Inspect](w)
 	seen := w.look()
 	w.store.fail = errFenced

@@ -8,7 +8,7 @@ import (
 )
 
 // collectOrphans takes onto the books what is proven ours and has been listed
-// without a gap for the grace [158]. From there on it is footprint and goes the way
+// without a gap for the grace (spec §158). From there on it is footprint and goes the way
 // of every termination. Nothing is taken while its provider can't be seen or heard.
 func (l *Loop) collectOrphans(w *step) error {
 	taken := 0
@@ -40,16 +40,35 @@ func (l *Loop) collectOrphans(w *step) error {
 // another resource of the same instance.
 func (l *Loop) collectable(w *step, p *inventory.Provider, u inventory.Unrecorded) bool {
 	f, declared := w.fleets[u.Owner]
-	return declared && f.Operational != fleet.FleetFrozen && w.liveWithKey(u.Key) == nil && p.GraceOver(u, l.settings.OrphanGrace, l.listeningSince)
+	return declared && f.Operational != fleet.FleetFrozen && w.liveWithKey(u.Key) == nil &&
+		p.GraceOver(u, l.settings.OrphanGrace, l.listeningSince)
 }
 
 // recordOrphan makes a row in Terminating for an orphan: the ended one that its key
 // made, or a new one from its proven tags where the store has none.
-func (l *Loop) recordOrphan(w *step, p *inventory.Provider, u inventory.Unrecorded, cause lifecycle.Cause, why reason.Reason) error {
+func (l *Loop) recordOrphan(
+	w *step,
+	p *inventory.Provider,
+	u inventory.Unrecorded,
+	cause lifecycle.Cause,
+	why reason.Reason,
+) error {
 	f := w.fleets[u.Owner]
 	if u.Ended == nil {
 		claim := inventory.ClaimIn(u.Resource.Tags)
-		return l.recordFound(w, p, f, inventory.Found{Provider: u.Provider, Instance: claim.Instance, Key: claim.Key, Resource: u.Resource, Cause: cause, Reason: why})
+		return l.recordFound(
+			w,
+			p,
+			f,
+			inventory.Found{
+				Provider: u.Provider,
+				Instance: claim.Instance,
+				Key:      claim.Key,
+				Resource: u.Resource,
+				Cause:    cause,
+				Reason:   why,
+			},
+		)
 	}
 	r := w.byID[u.Ended.Instance.ID] // departing: gone for us, and not yet for its scheduler
 	if r == nil {
@@ -58,7 +77,9 @@ func (l *Loop) recordOrphan(w *step, p *inventory.Provider, u inventory.Unrecord
 		w.add(r)
 	}
 	op := r.edit(r.provision)
-	op.State, op.CallOver, op.Reason = fleet.OperationSucceeded, p.Listing.Began, reason.Of(reason.FoundByInspection{Ended: true})
+	op.State, op.CallOver, op.Reason = fleet.OperationSucceeded, p.Listing.Began, reason.Of(
+		reason.FoundByInspection{Ended: true},
+	)
 	if inventory.IsInstance(u.Resource) {
 		w.record(r, u.Resource.ID)
 	}

@@ -59,7 +59,9 @@ func TestAnOrphanIsRemovedAfterTwoSightingsAndTheGrace(t *testing.T) {
 			w, _, res := ended(t)
 			w.others = []fleet.Resource{orphan(w, res)}
 			w.inspect()
-			if got := w.found()[w.others[0].ID]; got.Classification != fleet.Orphan || !reason.Is[reason.RemovedAfterGrace](got.Decide) || !got.RemovedAfter.Equal(got.FirstSeen.Add(inventory.DefaultOrphanGrace)) {
+			if got := w.found()[w.others[0].ID]; got.Classification != fleet.Orphan ||
+				!reason.Is[reason.RemovedAfterGrace](got.Decide) ||
+				!got.RemovedAfter.Equal(got.FirstSeen.Add(inventory.DefaultOrphanGrace)) {
 				t.Errorf("after one sighting: %+v", got)
 			}
 			w.work(inventory.DefaultOrphanGrace - time.Minute)
@@ -160,9 +162,19 @@ func TestWhatIsForeignIsShownAndNeverTouched(t *testing.T) {
 		make  func(w *world, ended fleet.Resource) []fleet.Resource
 		want  reason.Detail
 	}{
-		{"no tags at all", false, func(*world, fleet.Resource) []fleet.Resource { return []fleet.Resource{{ID: "x"}} }, reason.ProofRejected{Kind: "no_proof"}},
+		{
+			"no tags at all",
+			false,
+			func(*world, fleet.Resource) []fleet.Resource { return []fleet.Resource{{ID: "x"}} },
+			reason.ProofRejected{Kind: "no_proof"},
+		},
 		{"our tags and an unknown key, without a proof", false, func(*world, fleet.Resource) []fleet.Resource {
-			return []fleet.Resource{stranger("x", map[string]string{inventory.InstallationTag: "demo", inventory.FleetTag: "f1", inventory.KeyTag: "unknown"})}
+			return []fleet.Resource{
+				stranger(
+					"x",
+					map[string]string{inventory.InstallationTag: "demo", inventory.FleetTag: "f1", inventory.KeyTag: "unknown"},
+				),
+			}
 		}, reason.ProofRejected{Kind: "no_proof"}},
 		{"named by an unknown key", true, func(*world, fleet.Resource) []fleet.Resource {
 			return []fleet.Resource{stranger("x", map[string]string{inventory.KeyTag: "unknown"})}
@@ -221,7 +233,8 @@ func TestWhatIsForeignIsShownAndNeverTouched(t *testing.T) {
 				t.Fatalf("it was touched: %s", w.describe())
 			}
 			got := w.found()[w.others[0].ID]
-			if got.Classification != fleet.Foreign || !matches(got.Reason, tt.want) || got.Decide != reason.Of(reason.LeftAlone{Provider: string(local), Resource: string(got.ID)}) {
+			if got.Classification != fleet.Foreign || !matches(got.Reason, tt.want) ||
+				got.Decide != reason.Of(reason.LeftAlone{Provider: string(local), Resource: string(got.ID)}) {
 				t.Errorf("shown as %+v, want %#v", got, tt.want)
 			}
 			if all := w.last.Observations.Unrecorded[local]; all.Foreign != n || all.Orphans != 0 {
@@ -242,7 +255,9 @@ func TestAnOrphanOfAForgottenFleetIsLeftToAPerson(t *testing.T) {
 	}
 	w.others = []fleet.Resource{res}
 	w.work(2 * time.Hour)
-	if got := w.found()[res.ID]; got.Classification != fleet.Orphan || got.Decide != reason.Of(reason.LeftAlone{Provider: string(local), Resource: string(res.ID), Undeclared: true}) || len(w.calls) != 0 {
+	if got := w.found()[res.ID]; got.Classification != fleet.Orphan ||
+		got.Decide != reason.Of(reason.LeftAlone{Provider: string(local), Resource: string(res.ID), Undeclared: true}) ||
+		len(w.calls) != 0 {
 		t.Errorf("%+v, calls %v", got, w.calls)
 	}
 }

@@ -52,7 +52,11 @@ func TestProvisionOutcomes(t *testing.T) {
 				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, Failure: lost, CallOver: true})
 				w.inspect()
 			}},
-		{name: "broken off with the resource half made: the same key goes out again and finishes it", want: fleet.OperationSucceeded, resent: true, cloud: 1,
+		{
+			name:   "broken off with the resource half made: the same key goes out again and finishes it",
+			want:   fleet.OperationSucceeded,
+			resent: true,
+			cloud:  1,
 			story: func(w *world, p Provision) {
 				half := w.make(p)
 				half.State = fleet.ResourcePending
@@ -63,11 +67,14 @@ func TestProvisionOutcomes(t *testing.T) {
 				w.step()
 				half.State = fleet.ResourceRunning
 				w.cloud[p.Operation.ID] = half
-				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionExisted, Resource: half, CallOver: true})
+				w.step(
+					ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionExisted, Resource: half, CallOver: true},
+				)
 				if i := w.only(); i.State != fleet.Bootstrapping {
 					w.t.Errorf("the instance is %s", i.State)
 				}
-			}},
+			},
+		},
 		{name: "a half made resource is left alone while its call may still run", want: fleet.OperationPending, cloud: 1,
 			story: func(w *world, p Provision) {
 				half := w.make(p)
@@ -82,22 +89,30 @@ func TestProvisionOutcomes(t *testing.T) {
 				delete(w.inFlight, p.Operation.ID)
 				w.inspect()
 			}},
-		{name: "a provider that can't repeat a request has what is half made adopted",
-			facts: func(f *fleet.ProviderFacts) { f.Idempotency = fleet.IdempotencyNone }, want: fleet.OperationSucceeded, cloud: 1,
+		{
+			name:  "a provider that can't repeat a request has what is half made adopted",
+			facts: func(f *fleet.ProviderFacts) { f.Idempotency = fleet.IdempotencyNone },
+			want:  fleet.OperationSucceeded,
+			cloud: 1,
 			story: func(w *world, p Provision) {
 				half := w.make(p)
 				half.State = fleet.ResourcePending
 				w.cloud[p.Operation.ID] = half
 				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, Failure: lost, CallOver: true})
 				w.inspect()
-			}},
-		{name: "never reached the provider: proven absent, the same key goes out again", want: fleet.OperationInProgress, resent: true,
+			},
+		},
+		{
+			name:   "never reached the provider: proven absent, the same key goes out again",
+			want:   fleet.OperationInProgress,
+			resent: true,
 			story: func(w *world, p Provision) {
 				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, Failure: lost, CallOver: true})
 				w.inspect()
 				w.now = w.now.Add(2 * time.Second)
 				w.step()
-			}},
+			},
+		},
 		{name: "an answer without an outcome is unknown", want: fleet.OperationUnknown,
 			story: func(w *world, p Provision) { w.step(ProvisionAnswered{Operation: p.Operation.ID, CallOver: true}) }},
 		{name: "late: the call still runs in the plugin, so absence proves nothing", want: fleet.OperationUnknown,
@@ -122,7 +137,11 @@ func TestProvisionOutcomes(t *testing.T) {
 				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, Failure: lost, CallOver: true})
 				w.inspect()
 			}},
-		{name: "listed late within the settle time: adopted, not made twice", facts: settle, want: fleet.OperationSucceeded, cloud: 1,
+		{
+			name:  "listed late within the settle time: adopted, not made twice",
+			facts: settle,
+			want:  fleet.OperationSucceeded,
+			cloud: 1,
 			story: func(w *world, p Provision) {
 				w.make(p)
 				w.hidden[p.Operation.ID] = true
@@ -131,7 +150,8 @@ func TestProvisionOutcomes(t *testing.T) {
 				delete(w.hidden, p.Operation.ID)
 				w.now = w.now.Add(20 * time.Second)
 				w.inspect()
-			}},
+			},
+		},
 		{name: "an incomplete list proves no absence", want: fleet.OperationUnknown,
 			story: func(w *world, p Provision) {
 				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, Failure: lost, CallOver: true})
@@ -141,11 +161,25 @@ func TestProvisionOutcomes(t *testing.T) {
 			story: func(w *world, p Provision) {
 				res := w.make(p)
 				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown, Failure: lost, CallOver: true})
-				w.step(Inspected{Provider: local, Began: w.now, Inspection: fleet.Inspection{Resources: []fleet.Resource{res}}, Failure: lost})
+				w.step(
+					Inspected{
+						Provider:   local,
+						Began:      w.now,
+						Inspection: fleet.Inspection{Resources: []fleet.Resource{res}},
+						Failure:    lost,
+					},
+				)
 			}},
 		{name: "refused: nothing was created", want: fleet.OperationNotCreated,
 			story: func(w *world, p Provision) {
-				w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionNotCreated, Failure: &Failure{Class: fleet.ErrorCapacity, Message: "no hosts"}, CallOver: true})
+				w.step(
+					ProvisionAnswered{
+						Operation: p.Operation.ID,
+						Outcome:   fleet.ProvisionNotCreated,
+						Failure:   &Failure{Class: fleet.ErrorCapacity, Message: "no hosts"},
+						CallOver:  true,
+					},
+				)
 			}},
 		{name: "accepted: the order shows up in an inspection", want: fleet.OperationSucceeded, cloud: 1,
 			story: func(w *world, p Provision) {
@@ -163,13 +197,17 @@ func TestProvisionOutcomes(t *testing.T) {
 					w.t.Errorf("conflict = %q", i.Conflict)
 				}
 			}},
-		{name: "the manager dies before the call: absent, the same key goes out again", want: fleet.OperationInProgress, resent: true,
+		{
+			name:   "the manager dies before the call: absent, the same key goes out again",
+			want:   fleet.OperationInProgress,
+			resent: true,
 			story: func(w *world, p Provision) {
 				w.restart()
 				w.inspect()
 				w.now = w.now.Add(2 * time.Second)
 				w.step()
-			}},
+			},
+		},
 		{name: "the manager dies after the call: adopted", want: fleet.OperationSucceeded, cloud: 1,
 			story: func(w *world, p Provision) {
 				w.make(p)
@@ -222,7 +260,14 @@ func TestARequestThatIsGivenUpBeforeItGoesOutAgainLeavesNothing(t *testing.T) {
 
 func TestAFailedLaunchIsTriedAgainWithAFreshKeyAfterABackOff(t *testing.T) {
 	w, p := begun(t, nil)
-	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionNotCreated, Failure: &Failure{Class: fleet.ErrorCapacity, Message: "no hosts"}, CallOver: true})
+	w.step(
+		ProvisionAnswered{
+			Operation: p.Operation.ID,
+			Outcome:   fleet.ProvisionNotCreated,
+			Failure:   &Failure{Class: fleet.ErrorCapacity, Message: "no hosts"},
+			CallOver:  true,
+		},
+	)
 	w.step()
 	if len(w.live()) != 0 || len(w.calls) != 1 {
 		t.Fatalf("before the back-off is over: %s", w.describe())
@@ -246,20 +291,30 @@ func TestTerminateOutcomes(t *testing.T) {
 		gone  bool
 	}{
 		{name: "gone", calls: 1, gone: true, story: func(w *world, e Terminate) { w.step(w.run(e)) }},
-		{name: "done but the answer is lost: an inspection proves it gone", calls: 1, gone: true, story: func(w *world, e Terminate) {
-			w.run(e)
-			w.step(TerminateAnswered{Operation: e.Operation, Outcome: fleet.TerminateUnknown, Failure: refused})
-			w.inspect()
-		}},
-		{name: "accepted: counted until an inspection proves it gone", calls: 1, gone: true, story: func(w *world, e Terminate) {
-			w.step(TerminateAnswered{Operation: e.Operation, Outcome: fleet.TerminateAccepted})
-			w.inspect()
-			if len(w.live()) != 1 {
-				w.t.Error("accepted was read as gone")
-			}
-			delete(w.cloud, e.Key)
-			w.inspect()
-		}},
+		{
+			name:  "done but the answer is lost: an inspection proves it gone",
+			calls: 1,
+			gone:  true,
+			story: func(w *world, e Terminate) {
+				w.run(e)
+				w.step(TerminateAnswered{Operation: e.Operation, Outcome: fleet.TerminateUnknown, Failure: refused})
+				w.inspect()
+			},
+		},
+		{
+			name:  "accepted: counted until an inspection proves it gone",
+			calls: 1,
+			gone:  true,
+			story: func(w *world, e Terminate) {
+				w.step(TerminateAnswered{Operation: e.Operation, Outcome: fleet.TerminateAccepted})
+				w.inspect()
+				if len(w.live()) != 1 {
+					w.t.Error("accepted was read as gone")
+				}
+				delete(w.cloud, e.Key)
+				w.inspect()
+			},
+		},
 		{name: "refused: asked again after a fresh look", calls: 2, story: func(w *world, e Terminate) {
 			w.step(TerminateAnswered{Operation: e.Operation, Outcome: fleet.TerminateRefused, Failure: refused})
 			w.now = w.now.Add(10 * time.Second)

@@ -7,7 +7,7 @@ import (
 )
 
 // provenOurs returns the resource of the row that may be deleted next: the
-// instance, and once that is gone what belongs to it. It asks for all of [160]:
+// instance, and once that is gone what belongs to it. It asks for all of (spec §160):
 // the key is a stored operation, which the row's is; a complete inspection begun
 // after the intent to terminate was stored shows exactly one resource with it, and no
 // call that could make another; and the evidence at the level of the provider holds in
@@ -45,7 +45,9 @@ func (l *Loop) provenOurs(p *inventory.Provider, r *row, m *rowMemory) (fleet.Re
 		return unproven(reason.KeyShared{Resources: len(found), Key: string(r.Key)})
 	}
 	if r.ProviderInstance != "" && found[0].ID != r.ProviderInstance {
-		return unproven(reason.ResourceMismatch{Shown: string(found[0].ID), Key: string(r.Key), Recorded: string(r.ProviderInstance)})
+		return unproven(
+			reason.ResourceMismatch{Shown: string(found[0].ID), Key: string(r.Key), Recorded: string(r.ProviderInstance)},
+		)
 	}
 	if why := l.owner().Doubt(*p.Facts, &r.CapacityInstance, r.claim, found[0]); !why.IsZero() {
 		return fleet.Resource{}, false, why
@@ -61,7 +63,11 @@ func unproven(why reason.Detail) (fleet.Resource, bool, reason.Reason) {
 // nextDangling is what is to be removed next of the resources that an ended instance
 // left, which aren't none. Where all of them have to wait, the operation stands as the
 // tries ended, and the reason says so.
-func (l *Loop) nextDangling(r *row, m *rowMemory, dangling []fleet.Resource) (next fleet.Resource, due bool, why reason.Reason) {
+func (l *Loop) nextDangling(
+	r *row,
+	m *rowMemory,
+	dangling []fleet.Resource,
+) (next fleet.Resource, due bool, why reason.Reason) {
 	next, due, state, why := m.removals.Next(dangling, l.last)
 	if !due && r.terminate.State != state {
 		r.edit(r.terminate).State = state

@@ -103,7 +103,9 @@ func TestARenamedResourceIsNotTakenForOurs(t *testing.T) {
 		w.wait()
 		w.step()
 	}
-	if got := w.only(); !reason.Is[reason.ResourceMismatch](got.Conflict) && !reason.Is[reason.ResourceTaken](got.Conflict) || len(w.calls) != 0 {
+	if got := w.only(); !reason.Is[reason.ResourceMismatch](got.Conflict) &&
+		!reason.Is[reason.ResourceTaken](got.Conflict) ||
+		len(w.calls) != 0 {
 		t.Errorf("with another id under our key: %s", w.describe())
 	}
 }

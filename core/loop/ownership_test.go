@@ -34,12 +34,22 @@ func (w *world) change(key fleet.OperationID, how func(*fleet.Resource)) {
 
 // stranger is a resource with tags of ours as far as a test sets them.
 func stranger(id string, tags map[string]string) fleet.Resource {
-	return fleet.Resource{ID: fleet.ProviderInstanceRef(id), Key: fleet.OperationID(tags[inventory.KeyTag]), State: fleet.ResourceRunning, Tags: tags}
+	return fleet.Resource{
+		ID:    fleet.ProviderInstanceRef(id),
+		Key:   fleet.OperationID(tags[inventory.KeyTag]),
+		State: fleet.ResourceRunning,
+		Tags:  tags,
+	}
 }
 
 // tagsOf are tags with a proof of their own by the keys.
 func tagsOf(keys ownership.Keyring, installation, fleetID, instance, key string) map[string]string {
-	tags := map[string]string{inventory.InstallationTag: installation, inventory.FleetTag: fleetID, inventory.InstanceTag: instance, inventory.KeyTag: key}
+	tags := map[string]string{
+		inventory.InstallationTag: installation,
+		inventory.FleetTag:        fleetID,
+		inventory.InstanceTag:     instance,
+		inventory.KeyTag:          key,
+	}
 	tags[inventory.ProofTag], _ = keys.Prove(inventory.ClaimIn(tags))
 	return tags
 }
@@ -191,7 +201,10 @@ func TestARequestSentAgainAfterARotationKeepsItsBytes(t *testing.T) {
 	w.inspect()
 	w.now = w.now.Add(2 * time.Second)
 	w.step()
-	if again := take[Provision](w); string(again.Operation.Request) != string(p.Operation.Request) || again.Intent.Tags[inventory.ProofTag] == "" {
+	if again := take[Provision](
+		w,
+	); string(again.Operation.Request) != string(p.Operation.Request) ||
+		again.Intent.Tags[inventory.ProofTag] == "" {
 		t.Errorf("sent first:\n%s\nthen:\n%s", p.Operation.Request, again.Operation.Request)
 	}
 }

@@ -11,7 +11,8 @@ import (
 // that.
 func (r *row) price() {
 	made := slices.DeleteFunc(r.provision.Offers(), func(o fleet.Offer) bool {
-		return r.Zone != "" && o.Zone != "" && o.Zone != r.Zone || r.MachineType != "" && o.MachineType != "" && o.MachineType != r.MachineType
+		return r.Zone != "" && o.Zone != "" && o.Zone != r.Zone ||
+			r.MachineType != "" && o.MachineType != "" && o.MachineType != r.MachineType
 	})
 	if len(made) == 0 {
 		return

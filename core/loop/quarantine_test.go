@@ -85,7 +85,10 @@ func TestAQuarantinedInstanceGetsNoJobKeepsItsOwnAndIsReplaced(t *testing.T) {
 	if len(w.live()) != 2 {
 		t.Errorf("another one should be on its way: %s", w.describe())
 	}
-	terminations := slices.DeleteFunc(slices.Clone(w.calls), func(c string) bool { return !strings.Contains(c, "terminate") })
+	terminations := slices.DeleteFunc(
+		slices.Clone(w.calls),
+		func(c string) bool { return !strings.Contains(c, "terminate") },
+	)
 	if len(terminations) != 0 {
 		t.Errorf("its job goes on, and it is terminated: %v", terminations)
 	}

@@ -36,7 +36,8 @@ func failedFor(r reason.Reason, want reason.Detail) bool {
 		return true
 	}
 	failed, ok := reason.As[reason.AdmissionFailed](r)
-	return ok && slices.ContainsFunc(failed.Checks.Items(), func(c reason.CheckResult) bool { return matches(c.Found, want) })
+	return ok &&
+		slices.ContainsFunc(failed.Checks.Items(), func(c reason.CheckResult) bool { return matches(c.Found, want) })
 }
 
 // deadlinePassed says that the reason is a state that was over its limit.

@@ -72,7 +72,13 @@ func TestOneBadRowStopsNoOtherFleet(t *testing.T) {
 	good := demoFleet(1, 2)
 	good.ID, good.Address = "f2", "fleet.good"
 	w := newWorld(t, demoFleet(1, 2), good)
-	w.store.instances["bad"] = fleet.CapacityInstance{ID: "bad", Fleet: "f1", Key: "nowhere", State: fleet.Healthy, Provider: local}
+	w.store.instances["bad"] = fleet.CapacityInstance{
+		ID:       "bad",
+		Fleet:    "f1",
+		Key:      "nowhere",
+		State:    fleet.Healthy,
+		Provider: local,
+	}
 	w.pass(time.Minute, nil)
 	if len(w.last.Damaged) != 1 || !w.last.Holds()["f1"].NeedsPerson || !w.last.Holds()["f2"].Reason.IsZero() {
 		t.Errorf("damaged %v, holds %v", w.last.Damaged, w.last.Holds())
@@ -124,7 +130,12 @@ func TestALateInspectionDoesNotHideThatTheProviderIsDown(t *testing.T) {
 	w := newWorld(t, demoFleet(1, 2))
 	w.settle()
 	seen := w.look()
-	if w.step(ProviderDown{Provider: local, Reason: "it died"}, seen); w.last.Observations.Unobserved[local] != reason.Of(reason.PluginDown{Message: "it died"}) {
+	if w.step(
+		ProviderDown{Provider: local, Reason: "it died"},
+		seen,
+	); w.last.Observations.Unobserved[local] != reason.Of(
+		reason.PluginDown{Message: "it died"},
+	) {
 		t.Errorf("unobserved %v", w.last.Observations.Unobserved)
 	}
 }
@@ -155,8 +166,15 @@ func TestTheFleetsOfABrokenProviderHoldStillAndTheOthersGoOn(t *testing.T) {
 	w.store.fleets["f1"], w.store.fleets["f2"], w.store.fleets["f3"] = grown, other, empty
 	w.calls = nil
 
-	w.step(ProviderDown{Provider: local, Reason: "It died 5 times.", Detail: "It died 5 times.\n    panic: oh", NeedsPerson: true},
-		ProviderReady{Provider: elsewhere, Facts: w.facts})
+	w.step(
+		ProviderDown{
+			Provider:    local,
+			Reason:      "It died 5 times.",
+			Detail:      "It died 5 times.\n    panic: oh",
+			NeedsPerson: true,
+		},
+		ProviderReady{Provider: elsewhere, Facts: w.facts},
+	)
 	for range 20 {
 		w.step()
 	}

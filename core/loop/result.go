@@ -18,8 +18,15 @@ import (
 // result is what a step came to, for whoever drives the loop and shows it.
 func (l *Loop) result(w *step, plan planner.Output, effects []Effect) Result {
 	res := Result{
-		Effects: effects, Serial: w.stored.Serial, Plan: plan, Transitions: w.transitions, Wake: l.wake(w, plan), Calls: len(l.calls),
-		Orders: w.outcomes, Observations: l.observationsOf(w), Damaged: valuesByKey(w.damaged),
+		Effects:      effects,
+		Serial:       w.stored.Serial,
+		Plan:         plan,
+		Transitions:  w.transitions,
+		Wake:         l.wake(w, plan),
+		Calls:        len(l.calls),
+		Orders:       w.outcomes,
+		Observations: l.observationsOf(w),
+		Damaged:      valuesByKey(w.damaged),
 	}
 	res.Settled = len(l.orders) == 0
 	l.instancesInto(&res, w)

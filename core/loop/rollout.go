@@ -43,7 +43,8 @@ func (w *step) isFailure(e end) bool {
 		q, quarantined := w.stored.Overrides.InstanceQuarantine(r.CapacityInstance)
 		return quarantined && q.Fleet == ""
 	case lifecycle.RunnerLeft:
-		return e.from != fleet.Draining && r.terminate == nil && !r.Scheduling.Leaves && r.runner != nil && r.runner.Report.JobsRun == 0
+		return e.from != fleet.Draining && r.terminate == nil && !r.Scheduling.Leaves && r.runner != nil &&
+			r.runner.Report.JobsRun == 0
 	case lifecycle.ResourceStopped, lifecycle.ProvenGone:
 		comesOrWorks := e.from == fleet.Bootstrapping || e.from == fleet.Enrolling || e.from == fleet.Healthy
 		reclaimed := r.fleet.Lifetime == fleet.LifetimePreemptible && w.now.Sub(r.Created) >= earlyEndAge
@@ -60,5 +61,6 @@ func (w *step) isTrustedOlder(r *row, agentVersion string) bool {
 	known := w.stored.Rollouts[r.Fleet]
 	order, _ := w.stored.Overrides.Rollout(r.fleet)
 	trusted := !known.Passed.IsZero() && known.Halted == nil && order.Action != fleet.PauseRollout
-	return !trusted && slices.ContainsFunc(known.Good, func(m fleet.Make) bool { return m.Made(r.CapacityInstance, agentVersion) })
+	return !trusted &&
+		slices.ContainsFunc(known.Good, func(m fleet.Make) bool { return m.Made(r.CapacityInstance, agentVersion) })
 }

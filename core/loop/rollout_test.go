@@ -11,7 +11,12 @@ import (
 )
 
 func imageOf(digit string) fleet.Image {
-	return fleet.Image{Name: "base", Digest: "sha256:" + strings.Repeat(digit, 64), Bootstrap: "file", Ref: "base-" + digit}
+	return fleet.Image{
+		Name:      "base",
+		Digest:    "sha256:" + strings.Repeat(digit, 64),
+		Bootstrap: "file",
+		Ref:       "base-" + digit,
+	}
 }
 
 // reimage has the file ask for another image.
@@ -65,7 +70,8 @@ func TestImageThatNeverEnrollsIsHaltedAtItsCanary(t *testing.T) {
 	w.restart() // what it is on trial for is stored
 	w.runFor(time.Hour, "b")
 	halted := w.store.rollouts["f1"].Halted
-	if w.madeFrom("a") != 3 || w.madeFrom("b") != 0 || halted == nil || !reason.Is[reason.NewInstanceFailed](halted.Reason) {
+	if w.madeFrom("a") != 3 || w.madeFrom("b") != 0 || halted == nil ||
+		!reason.Is[reason.NewInstanceFailed](halted.Reason) {
 		t.Fatalf("%d old and %d new, halted %+v: %s", w.madeFrom("a"), w.madeFrom("b"), halted, w.describe())
 	}
 	var made int
@@ -88,7 +94,9 @@ func TestImageThatNeverEnrollsIsHaltedAtItsCanary(t *testing.T) {
 	}
 
 	// The image was repaired without anybody changing it, and a person says so.
-	w.store.overrides.Rollouts = []fleet.RolloutOrder{{Fleet: "f1", Action: fleet.ResumeRollout, Attribution: fleet.Attribution{By: "ada", At: w.now}}}
+	w.store.overrides.Rollouts = []fleet.RolloutOrder{
+		{Fleet: "f1", Action: fleet.ResumeRollout, Attribution: fleet.Attribution{By: "ada", At: w.now}},
+	}
 	w.runFor(time.Hour, "none")
 	if w.madeFrom("b") != 4 || w.madeFrom("a") != 0 {
 		t.Errorf("%d new and %d old, want 4 and none: %s", w.madeFrom("b"), w.madeFrom("a"), w.describe())

@@ -40,14 +40,29 @@ func (l *Loop) schedulerCalls(w *step) []Effect {
 
 // subject is what a call to a scheduler is about.
 func (l *Loop) subject(w *step, r *row) ci.Subject {
-	return ci.Subject{Instance: &r.CapacityInstance, Fleet: &r.fleet, Agent: r.runner, Leases: r.leases, TakesBack: l.mustTakeJobsBack(w, r), KeepsJobs: w.keepsRunning(r)}
+	return ci.Subject{
+		Instance:  &r.CapacityInstance,
+		Fleet:     &r.fleet,
+		Agent:     r.runner,
+		Leases:    r.leases,
+		TakesBack: l.mustTakeJobsBack(w, r),
+		KeepsJobs: w.keepsRunning(r),
+	}
 }
 
 // runnerOf is what a scheduler is told of a verified runner: everything in it
-// comes from the definition and the provider, nothing from the agent [70].
+// comes from the definition and the provider, nothing from the agent (spec §70).
 func (w *step) runnerOf(r *row, address fleet.SchedulerAddress) scheduler.Runner {
-	out := scheduler.Runner{Name: r.ID, Fleet: r.fleet.Address, Class: r.fleet.Class, Scope: r.fleet.Scope, Hostile: w.stored.Policy.RunsHostile(r.fleet.Class),
-		Lifetime: r.fleet.Lifetime, Region: r.region(), MaxJobs: r.fleet.Runner.MaxJobs}
+	out := scheduler.Runner{
+		Name:     r.ID,
+		Fleet:    r.fleet.Address,
+		Class:    r.fleet.Class,
+		Scope:    r.fleet.Scope,
+		Hostile:  w.stored.Policy.RunsHostile(r.fleet.Class),
+		Lifetime: r.fleet.Lifetime,
+		Region:   r.region(),
+		MaxJobs:  r.fleet.Runner.MaxJobs,
+	}
 	if address.AdmitsOnce() {
 		out.Attempt, out.IdleTimeout = r.Scheduling.Attempts+1, w.idleTimeout(r)
 	}

@@ -97,7 +97,11 @@ func TestAListingFromBeforeTheCordonProvesNothing(t *testing.T) {
 	w.effects = slices.DeleteFunc(w.effects, func(e Effect) bool { _, looks := e.(Observe); return looks })
 	w.step(told, old)
 	if i = w.only(); i.Drain != fleet.Cordoned {
-		t.Fatalf("the agent is told to stop by a listing of revision %d, and the cordon holds from %d on", old.Snapshot.Revision, told.Revision)
+		t.Fatalf(
+			"the agent is told to stop by a listing of revision %d, and the cordon holds from %d on",
+			old.Snapshot.Revision,
+			told.Revision,
+		)
 	}
 }
 
@@ -105,7 +109,12 @@ func TestACordonWhoseAnswerIsLostIsAskedForAgain(t *testing.T) {
 	w, _ := up(t)
 	i := drained(t, w)
 	w.ci.tell(take[CallScheduler](w)) // it holds, and nobody hears so
-	w.step(SchedulerAnswered{Answer: ci.Answer{Scheduler: queueCI, Instance: i.ID, Kind: ci.Cordon}, Failure: &Failure{Class: fleet.ErrorTransient, Message: "timeout"}})
+	w.step(
+		SchedulerAnswered{
+			Answer:  ci.Answer{Scheduler: queueCI, Instance: i.ID, Kind: ci.Cordon},
+			Failure: &Failure{Class: fleet.ErrorTransient, Message: "timeout"},
+		},
+	)
 	w.goOn(time.Minute)
 	if len(w.live()) != 0 {
 		t.Errorf("not drained: %s", w.describe())
@@ -122,7 +131,9 @@ func TestASchedulerThatDoesNotAnswerKeepsEverythingAsItIs(t *testing.T) {
 	if now := w.only(); now.State != fleet.Healthy || now.ID != i.ID {
 		t.Fatalf("%s: %s", now.State, w.describe())
 	}
-	if why := w.last.Observations.Schedulers[queueCI]; why != reason.Of(reason.SchedulerError{Message: "connection refused"}) {
+	if why := w.last.Observations.Schedulers[queueCI]; why != reason.Of(
+		reason.SchedulerError{Message: "connection refused"},
+	) {
 		t.Errorf("the result says %q", why)
 	}
 	w.ci.down = ""

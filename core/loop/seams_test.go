@@ -39,7 +39,12 @@ func TestATerminationThatWasHeldBackNeverGoesToAnotherAccount(t *testing.T) {
 	if has[Terminate](w) {
 		e := take[Terminate](w)
 		w.step(TerminateAnswered{Operation: e.Operation, Outcome: fleet.TerminateGone})
-		t.Errorf("terminate %s went to the account acme/us; instances: %s; left in the cloud: %d", e.Resource, w.describe(), len(w.cloud))
+		t.Errorf(
+			"terminate %s went to the account acme/us; instances: %s; left in the cloud: %d",
+			e.Resource,
+			w.describe(),
+			len(w.cloud),
+		)
 	}
 }
 
@@ -52,7 +57,18 @@ func TestAVolumeIsNoInstanceWhateverAPersonSays(t *testing.T) {
 	w.inspect()
 	w.others = append(w.others, fleet.Resource{ID: "vol-9", Kind: "volume", State: fleet.ResourceRunning})
 	i := w.only()
-	w.step(Ordered{Order: Order{ID: "o", Kind: ResolveCreated, Instance: i.ID, Resource: "vol-9", By: "ada", Until: w.now.Add(time.Minute)}})
+	w.step(
+		Ordered{
+			Order: Order{
+				ID:       "o",
+				Kind:     ResolveCreated,
+				Instance: i.ID,
+				Resource: "vol-9",
+				By:       "ada",
+				Until:    w.now.Add(time.Minute),
+			},
+		},
+	)
 	var outcome OrderOutcome
 	for range 5 {
 		res := w.inspect()
@@ -196,7 +212,9 @@ func TestNobodyClosesARequestWhoseCallStillRuns(t *testing.T) {
 	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown}) // our deadline: the call goes on
 	w.inFlight[p.Operation.ID] = true
 	i := w.only()
-	w.step(Ordered{Order: Order{ID: "o", Kind: ResolveNotCreated, Instance: i.ID, By: "ada", Until: w.now.Add(time.Minute)}})
+	w.step(
+		Ordered{Order: Order{ID: "o", Kind: ResolveNotCreated, Instance: i.ID, By: "ada", Until: w.now.Add(time.Minute)}},
+	)
 	var outcome OrderOutcome
 	for range 5 {
 		if res := w.inspect(); len(res.Orders) > 0 {
@@ -266,7 +284,11 @@ func TestGoneIsNotBelievedBeforeTheProviderWasLookedAt(t *testing.T) {
 	w.loop = New(w.store, enrollment{}, w.loop.settings)
 	w.effects = nil
 	w.now = w.now.Add(time.Hour) // its agent hasn't been heard: nobody listened
-	if res := w.step(Ordered{Order: Order{ID: "o", Kind: ResolveGone, Instance: i.ID, By: "ada", Until: w.now.Add(time.Minute)}}); len(res.Orders) > 0 {
+	if res := w.step(
+		Ordered{Order: Order{ID: "o", Kind: ResolveGone, Instance: i.ID, By: "ada", Until: w.now.Add(time.Minute)}},
+	); len(
+		res.Orders,
+	) > 0 {
 		t.Fatalf("decided without a look: %+v", res.Orders)
 	}
 	w.step(ProviderReady{Provider: local, Facts: w.facts})
@@ -292,7 +314,17 @@ func TestAVolumeStaysUntilItsMachineIsSurelyGone(t *testing.T) {
 	res := w.make(p)
 	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: res, CallOver: true})
 	w.hidden[p.Operation.ID] = true // the list lags
-	w.others = append(w.others, fleet.Resource{ID: "vol-1", Key: p.Operation.ID, Kind: "volume", BelongsTo: res.ID, State: fleet.ResourceRunning, Tags: p.Intent.Tags})
+	w.others = append(
+		w.others,
+		fleet.Resource{
+			ID:        "vol-1",
+			Key:       p.Operation.ID,
+			Kind:      "volume",
+			BelongsTo: res.ID,
+			State:     fleet.ResourceRunning,
+			Tags:      p.Intent.Tags,
+		},
+	)
 	w.remove()
 	w.inspect()
 	w.inspect()

@@ -122,7 +122,14 @@ func (l *Loop) sendTerminate(w *step, p *inventory.Provider, r *row) Effect {
 	}
 	beginCall(r, op)
 	left := !inventory.IsInstance(resource) && r.Adopted == ""
-	return Terminate{Provider: r.Provider, Instance: r.ID, Operation: op.ID, Resource: resource.ID, Key: resource.Key, Left: left}
+	return Terminate{
+		Provider:  r.Provider,
+		Instance:  r.ID,
+		Operation: op.ID,
+		Resource:  resource.ID,
+		Key:       resource.Key,
+		Left:      left,
+	}
 }
 
 func beginCall(r *row, op *fleet.Operation) {

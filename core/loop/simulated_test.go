@@ -23,7 +23,15 @@ func TestARunnerThatWasThereBeforeDoesNotForgiveNewFailures(t *testing.T) {
 		var events []Event
 		for _, e := range w.effects {
 			if p, ok := e.(Provision); ok {
-				events = append(events, ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionNotCreated, Failure: &Failure{Class: fleet.ErrorCapacity, Message: "full"}, CallOver: true})
+				events = append(
+					events,
+					ProvisionAnswered{
+						Operation: p.Operation.ID,
+						Outcome:   fleet.ProvisionNotCreated,
+						Failure:   &Failure{Class: fleet.ErrorCapacity, Message: "full"},
+						CallOver:  true,
+					},
+				)
 				continue
 			}
 			events = append(events, w.run(e))
@@ -42,7 +50,14 @@ func TestAClockThatIsSetForwardDoesNotLetAListSettle(t *testing.T) {
 	w, p := begun(t, func(f *fleet.ProviderFacts) { f.ListSettle = time.Minute })
 	w.make(p)
 	w.inspect()
-	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: w.cloud[p.Operation.ID], CallOver: true})
+	w.step(
+		ProvisionAnswered{
+			Operation: p.Operation.ID,
+			Outcome:   fleet.ProvisionCreated,
+			Resource:  w.cloud[p.Operation.ID],
+			CallOver:  true,
+		},
+	)
 	w.hidden[p.Operation.ID] = true // another replica answers
 	w.now = w.now.Add(20 * time.Minute)
 	w.step()
@@ -82,14 +97,25 @@ func TestAHalfMadeHostIsNotAskedForAgainBeforeTheListSettles(t *testing.T) {
 		w.inspect()
 	}
 	if again := take[Provision](w); again.Operation.ID != p.Operation.ID || w.now.Sub(over) < time.Minute {
-		t.Errorf("%s goes out %s after the call was over: the plugin may not find what it made", again.Operation.ID, w.now.Sub(over))
+		t.Errorf(
+			"%s goes out %s after the call was over: the plugin may not find what it made",
+			again.Operation.ID,
+			w.now.Sub(over),
+		)
 	}
 }
 
 func TestInspectionBeforeClockSetBackProvesNothingAbsent(t *testing.T) {
 	w, p := begun(t, func(f *fleet.ProviderFacts) { f.ListSettle = time.Minute })
 	w.make(p)
-	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionCreated, Resource: w.cloud[p.Operation.ID], CallOver: true})
+	w.step(
+		ProvisionAnswered{
+			Operation: p.Operation.ID,
+			Outcome:   fleet.ProvisionCreated,
+			Resource:  w.cloud[p.Operation.ID],
+			CallOver:  true,
+		},
+	)
 	w.hidden[p.Operation.ID] = true
 	for !has[Inspect](w) {
 		w.wait()

@@ -42,11 +42,24 @@ func (l *Loop) snapshotOf(w *step) snapshot.Snapshot {
 // observationsOf is what is known beyond the store. The maps are the caller's own.
 func (l *Loop) observationsOf(w *step) snapshot.Observations {
 	o := snapshot.Observations{
-		Since: l.listeningSince, Unheard: maps.Clone(w.unheard), Unobserved: l.unobserved(w), Faults: l.faults(),
-		Blocked: map[fleet.ProviderAddress]string{}, Inspected: map[fleet.ProviderAddress]time.Time{},
-		Accounts: map[fleet.ProviderAddress]string{}, Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{},
-		Demand: l.demand(w), Schedulers: map[fleet.SchedulerAddress]reason.Reason{}, Usage: l.usages(w),
-		Scaled: maps.Clone(l.scaled), Offers: l.offers(w), Circuits: w.circuits.Clone(), Forecasts: w.forecasts, Holds: w.holds(),
+		Since:      l.listeningSince,
+		Unheard:    maps.Clone(w.unheard),
+		Unobserved: l.unobserved(w),
+		Faults:     l.faults(),
+		Blocked:    map[fleet.ProviderAddress]string{},
+		Inspected:  map[fleet.ProviderAddress]time.Time{},
+		Accounts:   map[fleet.ProviderAddress]string{},
+		Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{},
+		Demand:     l.demand(w),
+		Schedulers: map[fleet.SchedulerAddress]reason.Reason{},
+		Usage:      l.usages(w),
+		Scaled: maps.Clone(
+			l.scaled,
+		),
+		Offers:    l.offers(w),
+		Circuits:  w.circuits.Clone(),
+		Forecasts: w.forecasts,
+		Holds:     w.holds(),
 	}
 	for address, p := range l.providers {
 		if p.Blocked {

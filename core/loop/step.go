@@ -158,7 +158,10 @@ func (w *step) tryMove(r *row, to fleet.CapacityInstanceState, cause lifecycle.C
 	}
 	r.dirty = true
 	w.ends = append(w.ends, end{r, cause, from})
-	w.transitions = append(w.transitions, Transition{Instance: r.ID, Fleet: r.fleet.Address, From: from, To: to, Reason: why})
+	w.transitions = append(
+		w.transitions,
+		Transition{Instance: r.ID, Fleet: r.fleet.Address, From: from, To: to, Reason: why},
+	)
 	return nil
 }
 
@@ -186,7 +189,13 @@ func (r *row) conflict(why reason.Reason) {
 // change is everything that the step writes. A step that changed nothing writes
 // nothing.
 func (w *step) change() store.Change {
-	c := store.Change{Decisions: w.decisions, Needed: w.needed, Rollouts: w.remembered, RetireFleets: w.retired, Serial: w.stored.Serial}
+	c := store.Change{
+		Decisions:    w.decisions,
+		Needed:       w.needed,
+		Rollouts:     w.remembered,
+		RetireFleets: w.retired,
+		Serial:       w.stored.Serial,
+	}
 	for _, r := range w.rows {
 		if r.dirty {
 			c.Instances = append(c.Instances, r.CapacityInstance)

@@ -39,7 +39,7 @@ func (l *Loop) Abandon(ctx context.Context, now time.Time) error {
 	return l.commit(ctx, w)
 }
 
-// markUnknown turns calls without a listener into unknown outcomes [47, 153]: those
+// markUnknown turns calls without a listener into unknown outcomes (spec §47, §153): those
 // of an earlier process, and those whose commit failed after it was stored.
 func (l *Loop) markUnknown(w *step, why reason.Detail) {
 	for _, r := range w.rows {

@@ -16,15 +16,18 @@ func (l *Loop) findUnknownRunners(ctx context.Context, w *step) error {
 		if !s.UnsearchedObservation() {
 			continue
 		}
-		err := s.FindUnknown(w.schedulerRefs(), func(ids []fleet.CapacityInstanceID) (ended []fleet.CapacityInstanceID, err error) {
-			recalled, err := l.store.Recall(ctx, nil, ids)
-			for _, r := range recalled {
-				if !r.Instance.Live() {
-					ended = append(ended, r.Instance.ID)
+		err := s.FindUnknown(
+			w.schedulerRefs(),
+			func(ids []fleet.CapacityInstanceID) (ended []fleet.CapacityInstanceID, err error) {
+				recalled, err := l.store.Recall(ctx, nil, ids)
+				for _, r := range recalled {
+					if !r.Instance.Live() {
+						ended = append(ended, r.Instance.ID)
+					}
 				}
-			}
-			return ended, err
-		})
+				return ended, err
+			},
+		)
 		if err != nil {
 			return err
 		}

@@ -1,5 +1,5 @@
 // Package market keeps what is known of the providers' markets: the offers that they
-// list, and circuit breakers for places that had no capacity or quota [165].
+// list, and circuit breakers for places that had no capacity or quota (spec §165).
 //
 // Lists and Circuits are values in memory. The loop requests offers when Lists says so,
 // and passes in what was listed and how provisions ended. A provision that failed for

@@ -14,7 +14,7 @@ import (
 // file.
 const LongestCostOverride = 3 * 24 * time.Hour
 
-// OverrideCostsRequest raises or lifts a fleet's cost guardrails for a time [237].
+// OverrideCostsRequest raises or lifts a fleet's cost guardrails for a time (spec §237).
 type OverrideCostsRequest struct {
 	// Fleet is an address or a name.
 	Fleet string
@@ -35,7 +35,11 @@ func (h Handler) OverrideCosts(ctx context.Context, r OverrideCostsRequest) (Ove
 func (h Handler) ClearCostOverride(ctx context.Context, fleetName string) (OverrideReceipt, error) {
 	return h.clear(ctx, "cost override", func(v *validation) (override, error) {
 		f, err := v.fleet(fleetName)
-		return override{stored: fleet.CostOverride{Fleet: f.ID}, subject: string(f.Address), done: "cleared: the file's cost guardrails apply again"}, err
+		return override{
+			stored:  fleet.CostOverride{Fleet: f.ID},
+			subject: string(f.Address),
+			done:    "cleared: the file's cost guardrails apply again",
+		}, err
 	})
 }
 
@@ -51,8 +55,17 @@ func (v *validation) overrideCosts(r OverrideCostsRequest) (override, error) {
 	if o.Until, err = v.until(r.For, LongestCostOverride); err != nil {
 		return override{}, err
 	}
-	return override{stored: o, subject: string(f.Address), until: o.Until,
-		done: fmt.Sprintf("%s until %s, then %s again", limitsText(o.Limits(f.Cost)), fleet.TimeText(o.Until), limitsText(f.Cost.MaxHourly, f.Cost.MaxDaily))}, nil
+	return override{
+		stored:  o,
+		subject: string(f.Address),
+		until:   o.Until,
+		done: fmt.Sprintf(
+			"%s until %s, then %s again",
+			limitsText(o.Limits(f.Cost)),
+			fleet.TimeText(o.Until),
+			limitsText(f.Cost.MaxHourly, f.Cost.MaxDaily),
+		),
+	}, nil
 }
 
 // costsProblem says why a raise makes no sense; "": it does.
@@ -76,9 +89,19 @@ func costsProblem(f fleet.ManagedFleet, b fleet.CostOverride) string {
 		case one.declared.IsZero():
 			return fmt.Sprintf("its file sets no %s to raise", one.name)
 		case one.raised.Currency != one.declared.Currency:
-			return fmt.Sprintf("its file's %s is %s; amounts in %s aren't converted", one.name, one.declared, one.raised.Currency)
+			return fmt.Sprintf(
+				"its file's %s is %s; amounts in %s aren't converted",
+				one.name,
+				one.declared,
+				one.raised.Currency,
+			)
 		case one.raised.Micros <= one.declared.Micros:
-			return fmt.Sprintf("%s %s isn't higher than the file's %s; to lower it, edit the file", one.name, one.raised, one.declared)
+			return fmt.Sprintf(
+				"%s %s isn't higher than the file's %s; to lower it, edit the file",
+				one.name,
+				one.raised,
+				one.declared,
+			)
 		}
 	}
 	return ""

@@ -9,7 +9,10 @@ import (
 
 func TestACostOverrideIsValidatedAgainstTheFile(t *testing.T) {
 	usd := func(micros int64) fleet.Money { return fleet.Money{Micros: micros, Currency: "USD"} }
-	file := fleet.ManagedFleet{Operational: fleet.FleetActive, RunnerFleet: fleet.RunnerFleet{Address: "fleet.demo", Cost: fleet.CostPolicy{Hourly: usd(1), MaxHourly: usd(500)}}}
+	file := fleet.ManagedFleet{
+		Operational: fleet.FleetActive,
+		RunnerFleet: fleet.RunnerFleet{Address: "fleet.demo", Cost: fleet.CostPolicy{Hourly: usd(1), MaxHourly: usd(500)}},
+	}
 	free, joined, removed := file, file, file
 	free.Cost.MaxHourly = fleet.Money{}
 	joined.Joined, removed.Operational = true, fleet.FleetDraining
@@ -30,7 +33,14 @@ func TestACostOverrideIsValidatedAgainstTheFile(t *testing.T) {
 		{"a fleet that is removed", removed, fleet.Money{}, fleet.Money{}, "x", "being removed"},
 		{"no reason", file, fleet.Money{}, fleet.Money{}, " ", "a reason is required"},
 	} {
-		got := costsProblem(test.fleet, fleet.CostOverride{MaxHourly: test.hourly, MaxDaily: test.daily, Attribution: fleet.Attribution{Reason: test.reason}})
+		got := costsProblem(
+			test.fleet,
+			fleet.CostOverride{
+				MaxHourly:   test.hourly,
+				MaxDaily:    test.daily,
+				Attribution: fleet.Attribution{Reason: test.reason},
+			},
+		)
 		if !strings.Contains(got, test.want) || (got == "") != (test.want == "") {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// FreezeFleetRequest stops what the loop does about a fleet [133, 137].
+// FreezeFleetRequest stops what the loop does about a fleet (spec §133, §137).
 type FreezeFleetRequest struct {
 	// Fleet is an address or a name.
 	Fleet string
@@ -16,7 +16,7 @@ type FreezeFleetRequest struct {
 }
 
 // FreezeProviderRequest stops what the loop does about all fleets and instances of
-// a provider [134].
+// a provider (spec §134).
 type FreezeProviderRequest struct {
 	Provider    fleet.ProviderAddress
 	ScaleUpOnly bool

@@ -69,9 +69,15 @@ func (l *Loop) give(ctx context.Context, now time.Time, o loop.Order, subject st
 	case outcome := <-answer:
 		return outcome, nil
 	case <-l.Ended:
-		return loop.OrderOutcome{}, errors.New("the manager is stopping; whether that was carried out shows in forgeyard-fleet status and instance list")
+		return loop.OrderOutcome{}, errors.New(
+			"the manager is stopping; whether that was carried out shows in forgeyard-fleet status and instance list",
+		)
 	case <-ctx.Done():
-		return loop.OrderOutcome{}, fmt.Errorf("wait for %s: %w; whether it was carried out shows in forgeyard-fleet status and instance list", subject, ctx.Err())
+		return loop.OrderOutcome{}, fmt.Errorf(
+			"wait for %s: %w; whether it was carried out shows in forgeyard-fleet status and instance list",
+			subject,
+			ctx.Err(),
+		)
 	}
 }
 

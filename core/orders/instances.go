@@ -68,18 +68,33 @@ func (h Handler) ResolveInstance(ctx context.Context, r ResolveRequest) (Instanc
 	if r.Resource != "" {
 		words += " " + string(r.Resource)
 	}
-	return h.orderInstance(ctx, "instance resolve", words, loop.Order{Kind: loop.OrderKind(r.Outcome), Instance: r.Instance, Resource: r.Resource})
+	return h.orderInstance(
+		ctx,
+		"instance resolve",
+		words,
+		loop.Order{Kind: loop.OrderKind(r.Outcome), Instance: r.Instance, Resource: r.Resource},
+	)
 }
 
 // ReplaceInstance lets an instance leave after its job; its fleet makes another.
 func (h Handler) ReplaceInstance(ctx context.Context, id fleet.CapacityInstanceID) (InstanceReceipt, error) {
-	return h.orderInstance(ctx, "instance replace", "instance replace", loop.Order{Kind: loop.ReplaceInstance, Instance: id})
+	return h.orderInstance(
+		ctx,
+		"instance replace",
+		"instance replace",
+		loop.Order{Kind: loop.ReplaceInstance, Instance: id},
+	)
 }
 
 // DrainInstance lets an instance leave after its job, or gives that job up.
 func (h Handler) DrainInstance(ctx context.Context, r DrainRequest) (InstanceReceipt, error) {
 	if r.Force {
-		return h.orderInstance(ctx, "instance drain", "drain --force", loop.Order{Kind: loop.ForceDrain, Instance: r.Instance})
+		return h.orderInstance(
+			ctx,
+			"instance drain",
+			"drain --force",
+			loop.Order{Kind: loop.ForceDrain, Instance: r.Instance},
+		)
 	}
 	return h.orderInstance(ctx, "instance drain", "drain", loop.Order{Kind: loop.DrainInstance, Instance: r.Instance})
 }
@@ -96,7 +111,12 @@ func (h Handler) AdoptResource(ctx context.Context, r AdoptRequest) (InstanceRec
 	if err != nil {
 		return InstanceReceipt{}, err
 	}
-	return h.carryOut(ctx, useCase, subject, loop.Order{Kind: loop.AdoptResource, Provider: r.Provider, Resource: r.Resource, Fleet: r.Fleet})
+	return h.carryOut(
+		ctx,
+		useCase,
+		subject,
+		loop.Order{Kind: loop.AdoptResource, Provider: r.Provider, Resource: r.Resource, Fleet: r.Fleet},
+	)
 }
 
 // orderInstance finds the instance that an order is about, and has the loop carry
@@ -146,7 +166,12 @@ func (h Handler) carryOut(ctx context.Context, useCase, subject string, o loop.O
 }
 
 // adoptSubject says in words what is adopted.
-func (h Handler) adoptSubject(ctx context.Context, caller access.Caller, useCase string, r AdoptRequest) (string, error) {
+func (h Handler) adoptSubject(
+	ctx context.Context,
+	caller access.Caller,
+	useCase string,
+	r AdoptRequest,
+) (string, error) {
 	if len(caller.Fleets) > 0 { // an orphan is of no fleet that they may touch
 		return "", &access.DeniedError{Caller: caller.Name, UseCase: useCase, Fleet: r.Fleet}
 	}

@@ -60,7 +60,11 @@ func chooseFleet(s snapshot.State, caller access.Caller, r JoinRequest) (joinCho
 		for _, c := range possible {
 			names = append(names, string(c.fleet.Address))
 		}
-		return joinChoice{}, access.Invalid("several fleets can take the host %s; name one with --fleet: %s", r.Host, listed(names))
+		return joinChoice{}, access.Invalid(
+			"several fleets can take the host %s; name one with --fleet: %s",
+			r.Host,
+			listed(names),
+		)
 	case len(reasons) == 0:
 		return joinChoice{}, access.Invalid("the host %[2]s is not in an inventory of %[1]s", r.Fleet, r.Host)
 	}
@@ -110,12 +114,28 @@ func takenBy(s snapshot.State, i fleet.CapacityInstance, claim fleet.AssetClaim)
 	}
 	switch {
 	case !enrolled(s, i) && i.Unjoined():
-		return access.Conflict("the host %s is claimed for %s until %s, and not joined yet", claim.Asset, address, claim.Expires.UTC().Format(time.RFC3339))
+		return access.Conflict(
+			"the host %s is claimed for %s until %s, and not joined yet",
+			claim.Asset,
+			address,
+			claim.Expires.UTC().Format(time.RFC3339),
+		)
 	case i.State == fleet.Terminating || i.State == fleet.Failed || i.State == fleet.Draining:
-		return access.Conflict("the host %s is being released from %s (instance %s is %s); try again when it is free", claim.Asset, address, i.ID, i.State)
+		return access.Conflict(
+			"the host %s is being released from %s (instance %s is %s); try again when it is free",
+			claim.Asset,
+			address,
+			i.ID,
+			i.State,
+		)
 	}
-	return access.Conflict("the host %s is joined to %s (instance %s is %s); to release it, remove it from the fleet's hosts or the inventory, and apply",
-		claim.Asset, address, i.ID, i.State)
+	return access.Conflict(
+		"the host %s is joined to %s (instance %s is %s); to release it, remove it from the fleet's hosts or the inventory, and apply",
+		claim.Asset,
+		address,
+		i.ID,
+		i.State,
+	)
 }
 
 func enrolled(s snapshot.State, i fleet.CapacityInstance) bool {

@@ -98,9 +98,19 @@ func (j Joins) Join(ctx context.Context, r JoinRequest) (JoinTicket, error) {
 }
 
 // claim stores a new claim, or a new token of the one that there is.
-func (j Joins) claim(ctx context.Context, caller access.Caller, c joinChoice, boot fleet.BootstrapIntent) (claim fleet.AssetClaim, token string, err error) {
+func (j Joins) claim(
+	ctx context.Context,
+	caller access.Caller,
+	c joinChoice,
+	boot fleet.BootstrapIntent,
+) (claim fleet.AssetClaim, token string, err error) {
 	now := j.Clock().UTC()
-	record, err := access.NewAuditRecord(ctx, j.Clock(), "token join", fmt.Sprintf("host %s of provider.%s for %s", c.asset.ID, c.fleet.Provider, c.fleet.Address))
+	record, err := access.NewAuditRecord(
+		ctx,
+		j.Clock(),
+		"token join",
+		fmt.Sprintf("host %s of provider.%s for %s", c.asset.ID, c.fleet.Provider, c.fleet.Address),
+	)
 	if err != nil {
 		return claim, "", err
 	}
@@ -110,7 +120,14 @@ func (j Joins) claim(ctx context.Context, caller access.Caller, c joinChoice, bo
 	}
 	failpoint.ClaimUncommitted.Hit()
 	defer failpoint.ClaimCommitted.Hit()
-	claim = fleet.AssetClaim{Provider: c.fleet.Provider, Asset: c.asset.ID, At: now, By: caller.Name, Nonce: nonce, Expires: now.Add(fleet.JoinTokenLife)}
+	claim = fleet.AssetClaim{
+		Provider: c.fleet.Provider,
+		Asset:    c.asset.ID,
+		At:       now,
+		By:       caller.Name,
+		Nonce:    nonce,
+		Expires:  now.Add(fleet.JoinTokenLife),
+	}
 	if c.claim != nil {
 		claim.Instance = c.claim.Instance
 		token = j.Tokens.Token(c.key, nonce)
@@ -126,7 +143,12 @@ func (j Joins) claim(ctx context.Context, caller access.Caller, c joinChoice, bo
 		token = j.Tokens.Token(operation.ID, nonce)
 		claim.TokenHash = j.Tokens.Hash(token)
 		err = j.Store.ClaimAsset(ctx, store.NewClaim{
-			Claim: claim, Instance: instance, Operation: operation, Serial: c.fleet.Serial, Max: c.fleet.Scaling.Max, Audit: record,
+			Claim:     claim,
+			Instance:  instance,
+			Operation: operation,
+			Serial:    c.fleet.Serial,
+			Max:       c.fleet.Scaling.Max,
+			Audit:     record,
 		})
 	}
 	if refused, ok := errors.AsType[*store.ClaimRefusedError](err); ok {

@@ -43,13 +43,22 @@ type override struct {
 
 // set keeps an override together with its audit record, in place of the one before,
 // and makes sure that a loop which runs goes by it before it returns.
-func (h Handler) set(ctx context.Context, useCase, reason string, validate func(*validation) (override, error)) (OverrideReceipt, error) {
+func (h Handler) set(
+	ctx context.Context,
+	useCase, reason string,
+	validate func(*validation) (override, error),
+) (OverrideReceipt, error) {
 	o, err := h.validated(ctx, useCase, reason, validate)
 	receipt := OverrideReceipt{Subject: o.subject, Done: o.done, Until: o.until}
 	if err != nil || h.check {
 		return receipt, err
 	}
-	record, err := access.NewAuditRecord(ctx, h.clock(), useCase, fmt.Sprintf("%s: %s%s", o.subject, o.done, afterSemicolon(reason)))
+	record, err := access.NewAuditRecord(
+		ctx,
+		h.clock(),
+		useCase,
+		fmt.Sprintf("%s: %s%s", o.subject, o.done, afterSemicolon(reason)),
+	)
 	if err != nil {
 		return OverrideReceipt{}, err
 	}
@@ -62,7 +71,11 @@ func (h Handler) set(ctx context.Context, useCase, reason string, validate func(
 }
 
 // clear ends an override, if there is one.
-func (h Handler) clear(ctx context.Context, useCase string, validate func(*validation) (override, error)) (OverrideReceipt, error) {
+func (h Handler) clear(
+	ctx context.Context,
+	useCase string,
+	validate func(*validation) (override, error),
+) (OverrideReceipt, error) {
 	o, err := h.validated(ctx, useCase, "", validate)
 	receipt := OverrideReceipt{Subject: o.subject, Done: o.done}
 	if err != nil || h.check {
@@ -83,7 +96,11 @@ func (h Handler) clear(ctx context.Context, useCase string, validate func(*valid
 }
 
 // validated checks an override against the caller and against what was applied.
-func (h Handler) validated(ctx context.Context, useCase, reason string, validate func(*validation) (override, error)) (override, error) {
+func (h Handler) validated(
+	ctx context.Context,
+	useCase, reason string,
+	validate func(*validation) (override, error),
+) (override, error) {
 	v, err := h.begin(ctx, useCase, reason)
 	if err != nil {
 		return override{}, err

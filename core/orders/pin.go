@@ -9,7 +9,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// PinRequest keeps the planner's hands off an instance for a time [131].
+// PinRequest keeps the planner's hands off an instance for a time (spec §131).
 type PinRequest struct {
 	Instance fleet.CapacityInstanceID
 	For      time.Duration
@@ -26,7 +26,11 @@ func (h Handler) PinInstance(ctx context.Context, r PinRequest) (OverrideReceipt
 func (h Handler) ClearPin(ctx context.Context, id fleet.CapacityInstanceID) (OverrideReceipt, error) {
 	return h.clear(ctx, "instance pin", func(v *validation) (override, error) {
 		i, address, err := v.instance(id)
-		return override{stored: fleet.RunnerPin{Instance: i.ID, Fleet: i.Fleet}, subject: ofFleet(i, address), done: "cleared: no longer pinned"}, err
+		return override{
+			stored:  fleet.RunnerPin{Instance: i.ID, Fleet: i.Fleet},
+			subject: ofFleet(i, address),
+			done:    "cleared: no longer pinned",
+		}, err
 	})
 }
 
@@ -38,12 +42,22 @@ func (v *validation) pin(r PinRequest) (override, error) {
 	p := fleet.RunnerPin{Instance: i.ID, Fleet: i.Fleet, Attribution: v.decided}
 	stays := i.State == fleet.Bootstrapping || i.State == fleet.Enrolling || i.State == fleet.Healthy
 	if !stays || i.Unjoined() {
-		return override{}, access.Conflict("%s is %s; only a booting, enrolling or healthy instance can be pinned", ofFleet(i, address), i.State)
+		return override{}, access.Conflict(
+			"%s is %s; only a booting, enrolling or healthy instance can be pinned",
+			ofFleet(i, address),
+			i.State,
+		)
 	}
 	if p.Until, err = v.until(r.For, LongestOverride); err != nil {
 		return override{}, err
 	}
-	return override{stored: p, subject: ofFleet(i, address), until: p.Until,
-		done: fmt.Sprintf("pinned until %s: a scale-down, max_age and a rollout leave it; drain, a quarantine and its provider still remove it",
-			fleet.TimeText(p.Until))}, nil
+	return override{
+		stored:  p,
+		subject: ofFleet(i, address),
+		until:   p.Until,
+		done: fmt.Sprintf(
+			"pinned until %s: a scale-down, max_age and a rollout leave it; drain, a quarantine and its provider still remove it",
+			fleet.TimeText(p.Until),
+		),
+	}, nil
 }

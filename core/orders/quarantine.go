@@ -8,7 +8,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// QuarantineFleetRequest takes a fleet's instances out of work [135, 136]. Fleet is an
+// QuarantineFleetRequest takes a fleet's instances out of work (spec §135, §136). Fleet is an
 // address or a name.
 type QuarantineFleetRequest struct{ Fleet, Reason string }
 
@@ -51,8 +51,14 @@ func (h Handler) QuarantineInstance(ctx context.Context, r QuarantineInstanceReq
 		if err == nil && (i.State == fleet.Failed || i.State == fleet.Terminating || i.State == fleet.Terminated) {
 			err = access.Conflict("%s is %s: it takes no more jobs", ofFleet(i, address), i.State)
 		}
-		return override{stored: fleet.Quarantine{Instance: i.ID, Attribution: v.decided}, subject: ofFleet(i, address),
-			done: fmt.Sprintf("quarantined: it takes no jobs, and its running job continues; it is removed after timeouts.quarantine. To give its job up: forgeyard-fleet drain %s --force", i.ID)}, err
+		return override{
+			stored:  fleet.Quarantine{Instance: i.ID, Attribution: v.decided},
+			subject: ofFleet(i, address),
+			done: fmt.Sprintf(
+				"quarantined: it takes no jobs, and its running job continues; it is removed after timeouts.quarantine. To give its job up: forgeyard-fleet drain %s --force",
+				i.ID,
+			),
+		}, err
 	})
 }
 

@@ -33,7 +33,7 @@ type ReservationRequest struct {
 const mostReservations = 200
 
 // CreateReservation promises capacity of a class for a time. It makes no lease: which jobs
-// run there is the scheduler's to say [100].
+// run there is the scheduler's to say (spec §100).
 func (h Handler) CreateReservation(ctx context.Context, r ReservationRequest) (planner.ReservationPlan, error) {
 	none := planner.ReservationPlan{}
 	caller, err := access.Authorize(ctx, "reservation create")
@@ -54,8 +54,13 @@ func (h Handler) CreateReservation(ctx context.Context, r ReservationRequest) (p
 		return none, err
 	}
 	made.ID = fleet.CapacityReservationID(id)
-	record, err := access.NewAuditRecord(ctx, h.clock(), "reservation create", fmt.Sprintf("%s: %d of %s from %s to %s%s", id, made.Quantity, made.Class.Name,
-		fleet.TimeText(made.Start), fleet.TimeText(made.End), afterSemicolon(r.Reason)))
+	record, err := access.NewAuditRecord(
+		ctx,
+		h.clock(),
+		"reservation create",
+		fmt.Sprintf("%s: %d of %s from %s to %s%s", id, made.Quantity, made.Class.Name,
+			fleet.TimeText(made.Start), fleet.TimeText(made.End), afterSemicolon(r.Reason)),
+	)
 	if err != nil {
 		return none, err
 	}
@@ -77,18 +82,37 @@ func (h Handler) CreateReservation(ctx context.Context, r ReservationRequest) (p
 }
 
 // newReservation holds a request against itself and against what was applied.
-func newReservation(s snapshot.State, caller access.Caller, r ReservationRequest, now time.Time) (fleet.CapacityReservation, error) {
-	made := fleet.CapacityReservation{Quantity: r.Quantity, Start: r.Start.UTC(), End: r.End.UTC(), LeadTime: r.LeadTime, Scope: r.Scope,
-		Dedicated: r.Dedicated, Made: fleet.Attribution{By: caller.Name, At: now.UTC(), Reason: r.Reason}}
+func newReservation(
+	s snapshot.State,
+	caller access.Caller,
+	r ReservationRequest,
+	now time.Time,
+) (fleet.CapacityReservation, error) {
+	made := fleet.CapacityReservation{
+		Quantity:  r.Quantity,
+		Start:     r.Start.UTC(),
+		End:       r.End.UTC(),
+		LeadTime:  r.LeadTime,
+		Scope:     r.Scope,
+		Dedicated: r.Dedicated,
+		Made:      fleet.Attribution{By: caller.Name, At: now.UTC(), Reason: r.Reason},
+	}
 	if why := reservationProblem(made, now); why != "" {
 		return made, &access.InvalidError{Reason: "invalid reservation: " + why}
 	}
 	ended := func(r fleet.CapacityReservation) bool { return !now.Before(r.End) }
 	if n := len(slices.DeleteFunc(slices.Clone(s.Overrides.Reservations), ended)); n >= mostReservations {
-		return made, access.Conflict("%d reservations were created by command, which is the limit; delete some, or write them into the file", n)
+		return made, access.Conflict(
+			"%d reservations were created by command, which is the limit; delete some, or write them into the file",
+			n,
+		)
 	}
 	if len(caller.Fleets) > 0 && r.Fleet == "" {
-		return made, &access.DeniedError{Caller: caller.Name, UseCase: "reservation create for", Fleet: "any fleet of the class"}
+		return made, &access.DeniedError{
+			Caller:  caller.Name,
+			UseCase: "reservation create for",
+			Fleet:   "any fleet of the class",
+		}
 	}
 	v := &validation{state: s, caller: caller}
 	if r.Fleet != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
-// RolloutRequest is about the rollouts of a fleet or an image [66, 223].
+// RolloutRequest is about the rollouts of a fleet or an image (spec §66, §223).
 type RolloutRequest struct {
 	// Subject is a fleet by its address, name or id, or an image as image.NAME or by
 	// its digest, which means every fleet whose file asks for it.
@@ -52,7 +52,13 @@ func (h Handler) PauseRollout(ctx context.Context, r RolloutRequest) (RolloutRec
 
 // ResumeRollout takes up rollouts that were halted, paused or rolled back.
 func (h Handler) ResumeRollout(ctx context.Context, r ResumeRequest) (RolloutReceipt, error) {
-	return h.orderRollouts(ctx, "image rollout", r.Subject, fleet.RolloutOrder{Action: fleet.ResumeRollout, SkipSoak: r.SkipSoak}, r.Reason)
+	return h.orderRollouts(
+		ctx,
+		"image rollout",
+		r.Subject,
+		fleet.RolloutOrder{Action: fleet.ResumeRollout, SkipSoak: r.SkipSoak},
+		r.Reason,
+	)
 }
 
 // RollBack goes back to the image that was known good before, until an apply
@@ -64,7 +70,12 @@ func (h Handler) RollBack(ctx context.Context, r RolloutRequest) (RolloutReceipt
 // orderRollouts keeps an order for each fleet that the subject means, each with its
 // audit record, and makes sure that a loop which runs goes by it before it returns.
 // One that makes no sense for one of the fleets is refused for all.
-func (h Handler) orderRollouts(ctx context.Context, useCase, subject string, order fleet.RolloutOrder, reason string) (RolloutReceipt, error) {
+func (h Handler) orderRollouts(
+	ctx context.Context,
+	useCase, subject string,
+	order fleet.RolloutOrder,
+	reason string,
+) (RolloutReceipt, error) {
 	v, err := h.begin(ctx, useCase, reason)
 	if err != nil {
 		return RolloutReceipt{}, err
@@ -85,7 +96,12 @@ func (h Handler) orderRollouts(ctx context.Context, useCase, subject string, ord
 		if !c.changed {
 			continue
 		}
-		record, err := access.NewAuditRecord(ctx, h.clock(), useCase, fmt.Sprintf("%s: %s%s", c.fleet.Address, c.done, afterSemicolon(reason)))
+		record, err := access.NewAuditRecord(
+			ctx,
+			h.clock(),
+			useCase,
+			fmt.Sprintf("%s: %s%s", c.fleet.Address, c.done, afterSemicolon(reason)),
+		)
 		if err != nil {
 			return RolloutReceipt{}, err
 		}
@@ -158,7 +174,10 @@ func (v *validation) rollout(f fleet.ManagedFleet, order fleet.RolloutOrder) (ro
 		return v.rollBack(r, last)
 	case fleet.PauseRollout:
 		if last.Action == fleet.RollBack {
-			return r, access.Conflict("%s is rolled back, and a pause would undo that; to keep its instances as they are: freeze --scale-up-only", f.Address)
+			return r, access.Conflict(
+				"%s is rolled back, and a pause would undo that; to keep its instances as they are: freeze --scale-up-only",
+				f.Address,
+			)
 		}
 		r.done = "paused until image rollout --resume: no instance is replaced, and missing ones are made from the last known good image"
 		r.changed = last.Action != fleet.PauseRollout
@@ -206,10 +225,18 @@ func (v *validation) rollBack(r rolloutChange, last fleet.RolloutOrder) (rollout
 			continue
 		}
 		r.order.From, r.order.To = f.Image, good.Image
-		r.done = fmt.Sprintf("rolled back to %s, until an apply changes the image or image rollout --resume returns to %s", imageText(good.Image), imageText(f.Image))
+		r.done = fmt.Sprintf(
+			"rolled back to %s, until an apply changes the image or image rollout --resume returns to %s",
+			imageText(good.Image),
+			imageText(f.Image),
+		)
 		return r, nil
 	}
-	return r, access.Conflict("%s can't be rolled back: it has no earlier known good image%s. An image is known good once its canaries have soaked; to boot another image, change the file and apply", f.Address, barred)
+	return r, access.Conflict(
+		"%s can't be rolled back: it has no earlier known good image%s. An image is known good once its canaries have soaked; to boot another image, change the file and apply",
+		f.Address,
+		barred,
+	)
 }
 
 func imageText(i fleet.Image) string { return reason.ImageText(i.Name, i.Digest) }

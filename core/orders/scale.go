@@ -13,7 +13,7 @@ import (
 // not become a bill.
 const MostInstances = 100_000
 
-// ScaleRequest replaces a fleet's min, max or both for a time [177-180].
+// ScaleRequest replaces a fleet's min, max or both for a time (spec §177-180).
 type ScaleRequest struct {
 	// Fleet is an address or a name.
 	Fleet string
@@ -24,8 +24,8 @@ type ScaleRequest struct {
 }
 
 // ScaleFleet replaces a fleet's min, max or both for a time. They may go beyond
-// the file's max [177]; scale to zero stays the file's to allow [17], and a
-// protected fleet has the size of its file [18].
+// the file's max (spec §177); scale to zero stays the file's to allow (spec §17), and a
+// protected fleet has the size of its file (spec §18).
 func (h Handler) ScaleFleet(ctx context.Context, r ScaleRequest) (OverrideReceipt, error) {
 	return h.set(ctx, "fleet scale", r.Reason, func(v *validation) (override, error) { return v.scale(r) })
 }
@@ -34,7 +34,11 @@ func (h Handler) ScaleFleet(ctx context.Context, r ScaleRequest) (OverrideReceip
 func (h Handler) ClearScale(ctx context.Context, fleetName string) (OverrideReceipt, error) {
 	return h.clear(ctx, "fleet scale", func(v *validation) (override, error) {
 		f, err := v.fleet(fleetName)
-		return override{stored: fleet.FleetScaleOverride{Fleet: f.ID}, subject: string(f.Address), done: "cleared: the file's min and max apply again"}, err
+		return override{
+			stored:  fleet.FleetScaleOverride{Fleet: f.ID},
+			subject: string(f.Address),
+			done:    "cleared: the file's min and max apply again",
+		}, err
 	})
 }
 
@@ -50,8 +54,13 @@ func (v *validation) scale(r ScaleRequest) (override, error) {
 	if o.Until, err = v.until(r.For, LongestOverride); err != nil {
 		return override{}, err
 	}
-	return override{stored: o, subject: string(f.Address), until: o.Until, done: fmt.Sprintf("min = %d and max = %d until %s, then the file's %d and %d again",
-		o.Least(f.Scaling.Min), o.Most(f.Scaling.Max), fleet.TimeText(o.Until), f.Scaling.Min, f.Scaling.Max)}, nil
+	return override{
+		stored:  o,
+		subject: string(f.Address),
+		until:   o.Until,
+		done: fmt.Sprintf("min = %d and max = %d until %s, then the file's %d and %d again",
+			o.Least(f.Scaling.Min), o.Most(f.Scaling.Max), fleet.TimeText(o.Until), f.Scaling.Min, f.Scaling.Max),
+	}, nil
 }
 
 // scaleProblem says why an override makes no sense; "": it does.

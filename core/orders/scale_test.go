@@ -15,7 +15,10 @@ import (
 func number(n int) *int { return &n }
 
 func TestAnOverrideIsHeldAgainstTheFileAndItself(t *testing.T) {
-	file := fleet.ManagedFleet{Operational: fleet.FleetActive, RunnerFleet: fleet.RunnerFleet{Address: "fleet.demo", Scaling: fleet.ScalingPolicy{Min: 2, Max: 4}}}
+	file := fleet.ManagedFleet{
+		Operational: fleet.FleetActive,
+		RunnerFleet: fleet.RunnerFleet{Address: "fleet.demo", Scaling: fleet.ScalingPolicy{Min: 2, Max: 4}},
+	}
 	protected, joined, removed, zero := file, file, file, file
 	protected.Protected, joined.Joined, removed.Operational = true, true, fleet.FleetDraining
 	zero.Scaling.ScaleToZero = true
@@ -48,15 +51,30 @@ func TestAnOverrideIsHeldAgainstTheFileAndItself(t *testing.T) {
 
 func TestReservationsThatHaveEndedLeaveRoomForOthers(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
-	s := snapshot.State{Fleets: []fleet.ManagedFleet{{ID: "f1", RunnerFleet: fleet.RunnerFleet{Address: "fleet.demo", Class: fleet.CapacityClass{Name: "small"}}}}}
+	s := snapshot.State{
+		Fleets: []fleet.ManagedFleet{
+			{ID: "f1", RunnerFleet: fleet.RunnerFleet{Address: "fleet.demo", Class: fleet.CapacityClass{Name: "small"}}},
+		},
+	}
 	for n := range mostReservations {
-		s.Overrides.Reservations = append(s.Overrides.Reservations, fleet.CapacityReservation{ID: fleet.CapacityReservationID(strconv.Itoa(n)), End: now})
+		s.Overrides.Reservations = append(
+			s.Overrides.Reservations,
+			fleet.CapacityReservation{ID: fleet.CapacityReservationID(strconv.Itoa(n)), End: now},
+		)
 	}
 	want := ReservationRequest{Class: "small", Quantity: 1, Start: now, End: now.Add(time.Hour)}
 	if _, err := newReservation(s, access.LocalUser("ada"), want, now); err != nil {
 		t.Errorf("all of the others have ended: %v", err)
 	}
-	if _, err := newReservation(s, access.LocalUser("ada"), want, now.Add(-time.Minute)); !errors.As(err, new(*access.ConflictError)) {
+	if _, err := newReservation(
+		s,
+		access.LocalUser("ada"),
+		want,
+		now.Add(-time.Minute),
+	); !errors.As(
+		err,
+		new(*access.ConflictError),
+	) {
 		t.Errorf("none of the others has ended: %v", err)
 	}
 }

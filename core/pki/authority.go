@@ -74,7 +74,10 @@ func LoadAuthorityFile(path, installation string, now time.Time) (*Authority, er
 	if err != nil {
 		return nil, err
 	}
-	damaged := &KeyFileError{path, "is truncated or damaged; restore it from a backup, since every agent pins this authority"}
+	damaged := &KeyFileError{
+		path,
+		"is truncated or damaged; restore it from a backup, since every agent pins this authority",
+	}
 	parsed, err := x509.ParsePKCS8PrivateKey(blocks[0].Bytes)
 	if err != nil {
 		return nil, damaged
@@ -85,12 +88,28 @@ func LoadAuthorityFile(path, installation string, now time.Time) (*Authority, er
 		return nil, damaged
 	}
 	if certificate.Subject.CommonName != authorityName(installation) {
-		return nil, &KeyFileError{path, fmt.Sprintf("belongs to %q and not to installation %q; every installation needs a state folder of its own", certificate.Subject.CommonName, installation)}
+		return nil, &KeyFileError{
+			path,
+			fmt.Sprintf(
+				"belongs to %q and not to installation %q; every installation needs a state folder of its own",
+				certificate.Subject.CommonName,
+				installation,
+			),
+		}
 	}
 	if now.After(certificate.NotAfter) {
-		return nil, &KeyFileError{path, fmt.Sprintf("expired on %s; check this machine's clock", certificate.NotAfter.Format(time.RFC3339))}
+		return nil, &KeyFileError{
+			path,
+			fmt.Sprintf("expired on %s; check this machine's clock", certificate.NotAfter.Format(time.RFC3339)),
+		}
 	}
-	a := &Authority{installation: installation, name: ServerName(installation), key: key, certificate: certificate, pool: x509.NewCertPool()}
+	a := &Authority{
+		installation: installation,
+		name:         ServerName(installation),
+		key:          key,
+		certificate:  certificate,
+		pool:         x509.NewCertPool(),
+	}
 	a.pool.AddCert(certificate)
 	if filepath.Base(path) != AuthorityFile {
 		// An agent asks for the manager by a name of the authority that it pins, so
@@ -151,7 +170,8 @@ func (a *Authority) KeyID() string {
 func (a *Authority) ServerCertificate(now time.Time) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.server != nil && now.Before(a.serverNotAfter.Add(-serverRemake)) && now.After(a.serverNotAfter.Add(-serverLife-serverBackdate)) {
+	if a.server != nil && now.Before(a.serverNotAfter.Add(-serverRemake)) &&
+		now.After(a.serverNotAfter.Add(-serverLife-serverBackdate)) {
 		return a.server, nil
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -23,7 +23,12 @@ type ClientCertificate struct {
 
 // SignRunner makes a client certificate for the key that names the runner and
 // nothing else: neither servers nor other installations accept it.
-func (a *Authority) SignRunner(id fleet.RunnerID, key any, now time.Time, life time.Duration) (ClientCertificate, error) {
+func (a *Authority) SignRunner(
+	id fleet.RunnerID,
+	key any,
+	now time.Time,
+	life time.Duration,
+) (ClientCertificate, error) {
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: string(id)},
 		URIs:        []*url.URL{{Scheme: "spiffe", Host: a.installation, Path: "/runner/" + string(id)}},
@@ -36,7 +41,12 @@ func (a *Authority) SignRunner(id fleet.RunnerID, key any, now time.Time, life t
 	if err != nil {
 		return ClientCertificate{}, fmt.Errorf("sign the certificate of runner %s: %w", id, err)
 	}
-	return ClientCertificate{PEM: a.chainPEM(der), Serial: template.SerialNumber.Text(16), NotAfter: template.NotAfter, Issuer: a.KeyID()}, nil
+	return ClientCertificate{
+		PEM:      a.chainPEM(der),
+		Serial:   template.SerialNumber.Text(16),
+		NotAfter: template.NotAfter,
+		Issuer:   a.KeyID(),
+	}, nil
 }
 
 // ClientIdentity is who a client certificate proves the caller to be.
@@ -67,5 +77,10 @@ func (a *Authority) VerifyClient(leaf *x509.Certificate) (ClientIdentity, error)
 	if !isRunner || !fleet.ValidULID(id) {
 		return ClientIdentity{}, errors.New("the client certificate does not name a runner")
 	}
-	return ClientIdentity{Runner: fleet.RunnerID(id), KeyHash: keyHash(leaf.RawSubjectPublicKeyInfo), NotAfter: leaf.NotAfter, Issuer: a.KeyID()}, nil
+	return ClientIdentity{
+		Runner:   fleet.RunnerID(id),
+		KeyHash:  keyHash(leaf.RawSubjectPublicKeyInfo),
+		NotAfter: leaf.NotAfter,
+		Issuer:   a.KeyID(),
+	}, nil
 }

@@ -38,11 +38,19 @@ func ParseCertificateRequest(text string) (CertificateRequest, error) {
 	switch key := csr.PublicKey.(type) {
 	case *ecdsa.PublicKey:
 		if key.Curve != elliptic.P256() {
-			return CertificateRequest{}, fmt.Errorf("%w: the key is on curve %s; use ECDSA P-256 or Ed25519", errInvalidRequest, key.Curve.Params().Name)
+			return CertificateRequest{}, fmt.Errorf(
+				"%w: the key is on curve %s; use ECDSA P-256 or Ed25519",
+				errInvalidRequest,
+				key.Curve.Params().Name,
+			)
 		}
 	case ed25519.PublicKey:
 	default:
-		return CertificateRequest{}, fmt.Errorf("%w: the key is %s; use ECDSA P-256 or Ed25519", errInvalidRequest, csr.PublicKeyAlgorithm)
+		return CertificateRequest{}, fmt.Errorf(
+			"%w: the key is %s; use ECDSA P-256 or Ed25519",
+			errInvalidRequest,
+			csr.PublicKeyAlgorithm,
+		)
 	}
 	if err := csr.CheckSignature(); err != nil {
 		return CertificateRequest{}, fmt.Errorf("%w: the signature does not match the key", errInvalidRequest)

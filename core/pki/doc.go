@@ -1,4 +1,4 @@
-// Package pki keeps the installation's keys and what is proven with them [54-57]: the
+// Package pki keeps the installation's keys and what is proven with them (spec §54-57): the
 // certificate authorities for runners and the manager, single-use enrollment tokens, and
 // the keys of ownership proofs.
 //

@@ -55,7 +55,10 @@ func readKeyFile(path string, types []string) ([]*pem.Block, error) {
 	if err != nil {
 		return nil, err
 	}
-	damaged := &KeyFileError{path, "is truncated or damaged; restore it from a backup, since agents and tokens made with it depend on it"}
+	damaged := &KeyFileError{
+		path,
+		"is truncated or damaged; restore it from a backup, since agents and tokens made with it depend on it",
+	}
 	var blocks []*pem.Block
 	for range types {
 		var b *pem.Block
@@ -81,7 +84,13 @@ func readPrivately(path string) ([]byte, error) {
 	}
 	// Windows has no such bits: there the folder's access list protects the file.
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
-		return nil, &KeyFileError{path, fmt.Sprintf("can be read by other users (mode %04o); run `chmod 600` on it, and if others may have read it, replace the installation's keys", mode)}
+		return nil, &KeyFileError{
+			path,
+			fmt.Sprintf(
+				"can be read by other users (mode %04o); run `chmod 600` on it, and if others may have read it, replace the installation's keys",
+				mode,
+			),
+		}
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -136,7 +145,12 @@ type KeyMismatchError struct {
 }
 
 func (e *KeyMismatchError) Error() string {
-	return fmt.Sprintf("the %s in the state folder is %s, but the store was written with %s: restore the keys folder that belongs to this store, or use another state folder", e.Name, e.Have, e.Stored)
+	return fmt.Sprintf(
+		"the %s in the state folder is %s, but the store was written with %s: restore the keys folder that belongs to this store, or use another state folder",
+		e.Name,
+		e.Have,
+		e.Stored,
+	)
 }
 
 // CheckKeyID compares a key's id with the one that the store holds; an empty

@@ -69,7 +69,10 @@ func TestUnfinishedKeyFilesAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Dead after the key got its name, and dead before it did.
-	if err := os.Link(filepath.Join(folder, "authority.pem"), filepath.Join(folder, "authority.pem.new-5e82bc6044d8f0fa")); err != nil {
+	if err := os.Link(
+		filepath.Join(folder, "authority.pem"),
+		filepath.Join(folder, "authority.pem.new-5e82bc6044d8f0fa"),
+	); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"enrollment.key.new-0123456789abcdef", "not-ours.new-1"} {
@@ -103,16 +106,28 @@ func TestADamagedOrOpenKeyFileIsRefusedAndLeftAlone(t *testing.T) {
 		do   func(path string) error
 		says string
 	}{
-		{"half of it", func(p string) error { c, _ := os.ReadFile(p); return os.WriteFile(p, c[:len(c)/2], 0o600) }, "truncated or damaged"},
+		{
+			"half of it",
+			func(p string) error { c, _ := os.ReadFile(p); return os.WriteFile(p, c[:len(c)/2], 0o600) },
+			"truncated or damaged",
+		},
 		{"nothing", func(p string) error { return os.WriteFile(p, nil, 0o600) }, "truncated or damaged"},
-		{"something behind", func(p string) error { c, _ := os.ReadFile(p); return os.WriteFile(p, append(c, "x"...), 0o600) }, "truncated or damaged"},
+		{
+			"something behind",
+			func(p string) error { c, _ := os.ReadFile(p); return os.WriteFile(p, append(c, "x"...), 0o600) },
+			"truncated or damaged",
+		},
 		{"a letter less", func(p string) error {
 			c, _ := os.ReadFile(p)
 			at := strings.Index(string(c), "\n-----END")
 			return os.WriteFile(p, append(c[:at-1:at-1], c[at:]...), 0o600)
 		}, "truncated or damaged"},
 		{"readable by the group", func(p string) error { return os.Chmod(p, 0o640) }, "chmod 600"},
-		{"a link", func(p string) error { return errors.Join(os.Rename(p, p+".x"), os.Symlink(p+".x", p)) }, "not a regular file"},
+		{
+			"a link",
+			func(p string) error { return errors.Join(os.Rename(p, p+".x"), os.Symlink(p+".x", p)) },
+			"not a regular file",
+		},
 	}
 	for file, load := range load {
 		for _, s := range spoil {
@@ -144,7 +159,12 @@ func TestAnAuthorityServesItsOwnInstallationOnly(t *testing.T) {
 	if _, err := pki.LoadAuthority(folder, "one", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pki.LoadAuthority(folder, "two", time.Now()); err == nil || !strings.Contains(err.Error(), `installation "two"`) {
+	if _, err := pki.LoadAuthority(
+		folder,
+		"two",
+		time.Now(),
+	); err == nil ||
+		!strings.Contains(err.Error(), `installation "two"`) {
 		t.Errorf("another installation's authority was taken: %v", err)
 	}
 }
@@ -218,7 +238,9 @@ func TestClientCertificateIdentifiesOnlyItsRunner(t *testing.T) {
 	if _, err := theirs.VerifyClient(leaf); err == nil {
 		t.Error("another authority took it")
 	}
-	if _, err := leaf.Verify(x509.VerifyOptions{Roots: x509.NewCertPool(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}); err == nil {
+	if _, err := leaf.Verify(
+		x509.VerifyOptions{Roots: x509.NewCertPool(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}},
+	); err == nil {
 		t.Error("it is good for a server")
 	}
 	server, _ := ours.ServerCertificate(now)

@@ -17,7 +17,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// Tokens makes and checks enrollment tokens [54, 55]. A token is derived from the
+// Tokens makes and checks enrollment tokens (spec §54, §55). A token is derived from the
 // installation's enrollment key, the provision operation and its stored nonce:
 // the same request can be made again after a crash, and a copy of the store is
 // not enough to enroll.
@@ -124,12 +124,20 @@ func (t *Tokens) TokenOf(o fleet.Operation) string {
 }
 
 func (k *TokenKey) token(operation fleet.OperationID, nonce []byte) string {
-	return tokenPrefix + "." + string(operation) + "." + tokenEncoding.EncodeToString(k.mac(tokenPrefix, string(operation), string(nonce)))
+	return tokenPrefix + "." + string(
+		operation,
+	) + "." + tokenEncoding.EncodeToString(
+		k.mac(tokenPrefix, string(operation), string(nonce)),
+	)
 }
 
 // Made says whether the operation's token was made with this key.
 func (k *TokenKey) Made(o fleet.Operation) bool {
-	return len(o.Nonce) > 0 && subtle.ConstantTimeCompare([]byte(fleet.DigestBytes([]byte(k.token(o.TokenKey(), o.Nonce)))), []byte(o.TokenHash)) == 1
+	return len(o.Nonce) > 0 &&
+		subtle.ConstantTimeCompare(
+			[]byte(fleet.DigestBytes([]byte(k.token(o.TokenKey(), o.Nonce)))),
+			[]byte(o.TokenHash),
+		) == 1
 }
 
 // Hash is what the store keeps of a token.

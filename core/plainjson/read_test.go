@@ -97,7 +97,8 @@ func TestWhatIsWrongIsToldByItsPlaceWhatIsExpectedAndWhatCame(t *testing.T) {
 func TestNothingOfATextIsToldWhereASecretMayBe(t *testing.T) {
 	for _, content := range []string{`{"secret": "s3cr3t"}`, `{"secret": {"TOKEN": 73577357}}`, `{"secret": ["s3cr3t"]}`, `{"secret": {"a": {"b": "s3cr3t"}}}`} {
 		err := plainjson.Read([]byte(content), new(answer))
-		if err == nil || strings.Contains(err.Error(), "s3cr3t") || strings.Contains(err.Error(), "7357") || !strings.HasPrefix(err.Error(), "secret") {
+		if err == nil || strings.Contains(err.Error(), "s3cr3t") || strings.Contains(err.Error(), "7357") ||
+			!strings.HasPrefix(err.Error(), "secret") {
 			t.Errorf("%s: %v", content, err)
 		}
 	}

@@ -140,7 +140,8 @@ func expectation(t reflect.Type) (words string, quotes bool) {
 		return "a time such as 2027-01-10T08:00:00Z", true
 	}
 	own := reflect.PointerTo(t)
-	if own.Implements(unmarshalerType) && t.Kind() != reflect.Struct && t.Kind() != reflect.Slice && t.Kind() != reflect.Map {
+	if own.Implements(unmarshalerType) && t.Kind() != reflect.Struct && t.Kind() != reflect.Slice &&
+		t.Kind() != reflect.Map {
 		return "", false
 	}
 	if own.Implements(textType) {

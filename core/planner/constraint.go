@@ -16,7 +16,9 @@ func (m *fleetOffers) hold(now time.Time) *snapshot.Hold {
 	h := &snapshot.Hold{Constrained: true}
 	switch {
 	case m.silent && m.list.Failure != "":
-		h.Reason, h.Until = reason.Of(reason.OffersUnknown{Because: reason.Of(reason.ProviderError{Message: m.list.Failure})}), m.list.Next
+		h.Reason, h.Until = reason.Of(
+			reason.OffersUnknown{Because: reason.Of(reason.ProviderError{Message: m.list.Failure})},
+		), m.list.Next
 	case m.silent && !m.fault.IsZero():
 		h.Reason = reason.Of(reason.OffersUnknown{Because: m.fault})
 	case m.silent:

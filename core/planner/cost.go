@@ -8,7 +8,7 @@ import (
 )
 
 // CostReport is what a fleet costs, as far as prices are known: an estimate that
-// capacity is held back by, and no bill [186, 187, 234].
+// capacity is held back by, and no bill (spec §186, §187, §234).
 type CostReport struct {
 	// Hourly is what an hour of everything costs that isn't proven gone, and Then
 	// what it costs once what starts now is there, both at most.
@@ -62,8 +62,16 @@ func (p *costBudget) report() *CostReport {
 	if p == nil || p.running.Currency == "" && p.whole.Currency == "" {
 		return nil
 	}
-	return &CostReport{Hourly: p.running, Then: p.running, Unpriced: p.unpriced, Today: p.today, Whole: p.whole, DayEnds: p.dayEnds,
-		MaxHourly: p.maxHourly, MaxDaily: p.maxDaily}
+	return &CostReport{
+		Hourly:    p.running,
+		Then:      p.running,
+		Unpriced:  p.unpriced,
+		Today:     p.today,
+		Whole:     p.whole,
+		DayEnds:   p.dayEnds,
+		MaxHourly: p.maxHourly,
+		MaxDaily:  p.maxDaily,
+	}
 }
 
 // costTimes are when what the guardrails allow changes by time alone.
@@ -87,7 +95,12 @@ func costTimes(in *planning, f fleet.ManagedFleet) (times []time.Time) {
 // costOverrideOf is who raised the guardrails of a fleet, and to what.
 func costOverrideOf(f fleet.ManagedFleet, o fleet.CostOverride) reason.CostOverrideInForce {
 	hourly, daily := o.Limits(f.Cost)
-	return reason.CostOverrideInForce{Fleet: f.Address.Name(), MaxHourly: amount(hourly), MaxDaily: amount(daily), Decided: until(o.Attribution, o.Until)}
+	return reason.CostOverrideInForce{
+		Fleet:     f.Address.Name(),
+		MaxHourly: amount(hourly),
+		MaxDaily:  amount(daily),
+		Decided:   until(o.Attribution, o.Until),
+	}
 }
 
 // amount is money as a reason has it; "": none.

@@ -14,7 +14,7 @@ import (
 
 // costBudget is what the cost guardrails of a fleet leave for instances that aren't there
 // yet. They hold back starts and nothing else: nothing is ended or made smaller for
-// them, and no requirement gets weaker [108, 235, 236].
+// them, and no requirement gets weaker (spec §108, §235, §236).
 type costBudget struct {
 	maxHourly, maxDaily fleet.Money
 	override            fleet.CostOverride
@@ -46,7 +46,12 @@ func (in *planning) openBudgets() {
 	}
 }
 
-func costBudgetOf(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance, commitments []fleet.Commitment) *costBudget {
+func costBudgetOf(
+	in *planning,
+	f fleet.ManagedFleet,
+	instances []snapshot.Instance,
+	commitments []fleet.Commitment,
+) *costBudget {
 	p := &costBudget{now: in.Now}
 	p.maxHourly, p.maxDaily = in.Overrides.CostLimits(f, in.Now)
 	p.override, p.isOverridden = in.Overrides.CostOverride(f, in.Now)
@@ -218,8 +223,15 @@ func (p *costBudget) hourlyBinds(n int) limit {
 func (p *costBudget) dailyBinds(n int) limit {
 	whole, fits, hosts := p.whole.Plus(p.dayCost(p.best).Times(n)), p.fitsFrom(n), p.hosts
 	return func(missing int) reason.Detail {
-		return reason.MaxDailyReached{Missing: missing, Limit: p.named("max_daily", p.maxDaily), More: n, Instances: hosts, Today: whole.About(),
-			FitsAt: reason.At(fits.Add(time.Minute - 1).Truncate(time.Minute)), NextDay: !fits.Before(p.dayEnds)}
+		return reason.MaxDailyReached{
+			Missing:   missing,
+			Limit:     p.named("max_daily", p.maxDaily),
+			More:      n,
+			Instances: hosts,
+			Today:     whole.About(),
+			FitsAt:    reason.At(fits.Add(time.Minute - 1).Truncate(time.Minute)),
+			NextDay:   !fits.Before(p.dayEnds),
+		}
 	}
 }
 

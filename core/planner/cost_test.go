@@ -44,7 +44,11 @@ func hosts(f fleet.ManagedFleet, n int, created time.Time) []snapshot.Instance {
 }
 
 func costOverride(f fleet.ManagedFleet, hourly, daily fleet.Money, until time.Time) fleet.Overrides {
-	return fleet.Overrides{CostOverrides: []fleet.CostOverride{{Fleet: f.ID, MaxHourly: hourly, MaxDaily: daily, Until: until, Attribution: ada}}}
+	return fleet.Overrides{
+		CostOverrides: []fleet.CostOverride{
+			{Fleet: f.ID, MaxHourly: hourly, MaxDaily: daily, Until: until, Attribution: ada},
+		},
+	}
 }
 
 func TestAGuardrailSaysWhatItLeavesInOneSentence(t *testing.T) {
@@ -58,7 +62,9 @@ func TestAGuardrailSaysWhatItLeavesInOneSentence(t *testing.T) {
 	unknown.Cost.Hourly = fleet.Money{}
 	two := limited(5, 40, 100, 0)
 	ended := func(f fleet.ManagedFleet, hours int) []fleet.Commitment {
-		return []fleet.Commitment{{Instance: "e", Fleet: f.ID, From: now.Add(-time.Duration(hours) * time.Hour), Until: now, Hourly: usd(1_000_000)}}
+		return []fleet.Commitment{
+			{Instance: "e", Fleet: f.ID, From: now.Add(-time.Duration(hours) * time.Hour), Until: now, Hourly: usd(1_000_000)},
+		}
 	}
 	for _, test := range []struct {
 		name        string
@@ -97,7 +103,14 @@ func TestAGuardrailSaysWhatItLeavesInOneSentence(t *testing.T) {
 		{"a glass that was broken for too short a time is whole again", two, hosts(two, 5, morning)[:5], nil, costOverride(two, fleet.Money{}, fleet.Money{}, now), 0, 5, "", time.Time{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Commitments: test.commitments, Overrides: test.overrides}
+			in := input{
+				Now:          now,
+				AgentVersion: agentVersion,
+				Fleets:       []fleet.ManagedFleet{test.fleet},
+				Instances:    test.instances,
+				Commitments:  test.commitments,
+				Overrides:    test.overrides,
+			}
 			p := planInput(in).Fleets[0]
 			said := ""
 			for _, b := range p.Bounds {
@@ -144,7 +157,11 @@ func TestAnOfferWithoutAPriceIsNoneWhereCostsAreLimited(t *testing.T) {
 	mute := lot("a", "m", 0)
 	mute.Price = fleet.Money{}
 	p := planInput(selling(f, nil, mute)).Fleets[0]
-	if p.Create != 0 || p.Constrained == nil || !strings.Contains(p.Constrained.Reason.Text(), "it has no price, and the fleet's costs are limited; set hourly in the cost block") {
+	if p.Create != 0 || p.Constrained == nil ||
+		!strings.Contains(
+			p.Constrained.Reason.Text(),
+			"it has no price, and the fleet's costs are limited; set hourly in the cost block",
+		) {
 		t.Errorf("%s: %+v", story(p), p.Constrained)
 	}
 	p = planInput(selling(f, nil, mute, lot("b", "m", 100))).Fleets[0]
@@ -215,7 +232,12 @@ func drawCosts(t *rapid.T, in input) input {
 	in.Offers = map[fleet.MarketKey]fleet.OfferList{}
 	for n := range in.Fleets {
 		f := &in.Fleets[n]
-		f.Cost = fleet.CostPolicy{Hourly: amount(30), MaxHourly: amount(120), MaxDaily: amount(1500), Minimum: time.Duration(rapid.IntRange(0, 3).Draw(t, "minimum")) * 20 * time.Minute}
+		f.Cost = fleet.CostPolicy{
+			Hourly:    amount(30),
+			MaxHourly: amount(120),
+			MaxDaily:  amount(1500),
+			Minimum:   time.Duration(rapid.IntRange(0, 3).Draw(t, "minimum")) * 20 * time.Minute,
+		}
 		f.Lifetime, f.Market = fleet.LifetimeStable, rapid.Bool().Draw(t, "market")
 		f.Instance = json.RawMessage(fmt.Sprintf("%d", n))
 		var offers []fleet.Offer
@@ -226,16 +248,36 @@ func drawCosts(t *rapid.T, in input) input {
 		}
 		in.Offers[f.MarketKey()] = fleet.OfferList{Offers: offers, Read: now}
 		if rapid.IntRange(0, 3).Draw(t, "cost override") == 0 {
-			in.Overrides.CostOverrides = append(in.Overrides.CostOverrides, costOverride(*f, amount(200), amount(2000), now.Add(time.Duration(rapid.IntRange(-5, 5).Draw(t, "until"))*time.Minute)).CostOverrides...)
+			in.Overrides.CostOverrides = append(
+				in.Overrides.CostOverrides,
+				costOverride(
+					*f,
+					amount(200),
+					amount(2000),
+					now.Add(time.Duration(rapid.IntRange(-5, 5).Draw(t, "until"))*time.Minute),
+				).CostOverrides...)
 		}
 		for k := range rapid.IntRange(0, 4).Draw(t, "ended") {
 			at := now.Add(-time.Duration(rapid.IntRange(0, 30).Draw(t, "ago")) * time.Hour)
-			in.Commitments = append(in.Commitments, fleet.Commitment{Instance: fleet.CapacityInstanceID(fmt.Sprintf("e%d%d", n, k)), Fleet: f.ID, From: at, Until: at.Add(2 * time.Hour), Hourly: usd(int64(10 * k))})
+			in.Commitments = append(
+				in.Commitments,
+				fleet.Commitment{
+					Instance: fleet.CapacityInstanceID(fmt.Sprintf("e%d%d", n, k)),
+					Fleet:    f.ID,
+					From:     at,
+					Until:    at.Add(2 * time.Hour),
+					Hourly:   usd(int64(10 * k)),
+				},
+			)
 		}
 	}
 	for n := range in.Instances {
 		i := &in.Instances[n]
-		i.Cost = fleet.InstanceCost{Hourly: amount(40), Minimum: time.Duration(rapid.IntRange(0, 3).Draw(t, "paid")) * time.Minute, BillingPeriod: time.Duration(rapid.IntRange(0, 2).Draw(t, "period")) * time.Hour}
+		i.Cost = fleet.InstanceCost{
+			Hourly:        amount(40),
+			Minimum:       time.Duration(rapid.IntRange(0, 3).Draw(t, "paid")) * time.Minute,
+			BillingPeriod: time.Duration(rapid.IntRange(0, 2).Draw(t, "period")) * time.Hour,
+		}
 	}
 	return in
 }
@@ -290,13 +332,25 @@ func TestCostGuardrailLimitsStartsAndEndsNothing(t *testing.T) {
 			case !known:
 				t.Fatalf("%s starts %d, and nobody knows what it costs", f.Address, p.Create)
 			case !hourly.IsZero() && hour > hourly.Micros || !daily.IsZero() && day > daily.Micros:
-				t.Fatalf("%s starts %d and costs %d an hour and %d a day, beyond %s and %s", f.Address, p.Create, hour, day, hourly, daily)
+				t.Fatalf(
+					"%s starts %d and costs %d an hour and %d a day, beyond %s and %s",
+					f.Address,
+					p.Create,
+					hour,
+					day,
+					hourly,
+					daily,
+				)
 			}
 			if floor := min(p.Counts.Capacity, unlimited.Fleets[n].Desired); p.Desired < floor {
 				t.Fatalf("%s should have %d, and without guardrails at least %d", f.Address, p.Desired, floor)
 			}
 			for _, a := range p.Actions {
-				if a.Kind == Drain && a.Cause != lifecycle.ForRollout && !slices.ContainsFunc(unlimited.Fleets[n].Actions, func(b Action) bool { return b.Kind == a.Kind && b.Cause == a.Cause }) {
+				if a.Kind == Drain && a.Cause != lifecycle.ForRollout &&
+					!slices.ContainsFunc(
+						unlimited.Fleets[n].Actions,
+						func(b Action) bool { return b.Kind == a.Kind && b.Cause == a.Cause },
+					) {
 					t.Fatalf("a guardrail drains %s (%s): %s", a.Instance, a.Cause, a.Reason)
 				}
 			}
@@ -313,7 +367,8 @@ func isPaidFor(t *rapid.T, in input, f fleet.ManagedFleet, p FleetPlan) {
 	for _, a := range p.Actions {
 		i := in.Instances[slices.IndexFunc(in.Instances, func(i snapshot.Instance) bool { return i.ID == a.Instance })]
 		outdated := slices.ContainsFunc(p.Drifted, func(d Drift) bool { return d.Instance == i.ID })
-		down := a.Cause == lifecycle.ForScaleDown || a.Cause == lifecycle.ForOperator || a.Cause == lifecycle.Withdrawn && !outdated
+		down := a.Cause == lifecycle.ForScaleDown || a.Cause == lifecycle.ForOperator ||
+			a.Cause == lifecycle.Withdrawn && !outdated
 		if down && i.Cost.Minimum > 0 && i.State != fleet.Requested && i.Created.Add(i.Cost.Minimum).After(in.Now) {
 			t.Fatalf("%s of %s, made at %s for %s at least", a.Kind, i.ID, i.Created, i.Cost.Minimum)
 		}
@@ -333,7 +388,14 @@ func TestACostOverrideIsShownWithTheLimitsThatHold(t *testing.T) {
 		"less than the file's": {usd(1), fleet.Money{Micros: 99_000_000, Currency: "EUR"}, "1 USD", "9 USD"},
 	} {
 		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Overrides: costOverride(f, test.hourly, test.daily, later)}).Fleets[0]
-		want := reason.Of(reason.CostOverrideInForce{Fleet: "demo", MaxHourly: test.wantHourly, MaxDaily: test.wantDaily, Decided: until(ada, later)})
+		want := reason.Of(
+			reason.CostOverrideInForce{
+				Fleet:     "demo",
+				MaxHourly: test.wantHourly,
+				MaxDaily:  test.wantDaily,
+				Decided:   until(ada, later),
+			},
+		)
 		if len(p.Overrides) != 1 || p.Overrides[0] != want {
 			t.Errorf("%s: %q, want %q", name, p.Overrides, want)
 		}

@@ -27,7 +27,7 @@ type UnplacedDemand struct {
 	Scheduler   fleet.SchedulerAddress         `json:"scheduler"`
 	Requirement fleet.SchedulingRequirementSet `json:"requirement"`
 	Count       int                            `json:"count"`
-	// Reason is why, with the nearest fleet: NoEligibleFleet [29] or NoCapacityNow.
+	// Reason is why, with the nearest fleet: NoEligibleFleet (spec §29) or NoCapacityNow.
 	Reason reason.Reason `json:"reason"`
 	// Nearest are the fleets that came closest, best first.
 	Nearest []NearMiss `json:"nearest,omitempty"`
@@ -92,7 +92,7 @@ type assignment struct {
 }
 
 // assign gives the waiting jobs of a scheduler to capacity. It is an estimate that
-// makes numbers; the scheduler places jobs [125, 126].
+// makes numbers; the scheduler places jobs (spec §125, §126).
 func assign(address fleet.SchedulerAddress, d snapshot.Demand, fleets eligibility, improvementSteps int) assignment {
 	supplies := fleets.supplies
 	a := assignment{supplies: make(map[fleet.RunnerFleetID]*supply, len(supplies))}
@@ -151,7 +151,12 @@ func inOrder(queued []fleet.QueuedDemand) []fleet.QueuedDemand {
 		if c := cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(b.OldestWait, a.OldestWait)); c != 0 {
 			return c
 		}
-		return cmp.Or(cmp.Compare(digest(n), digest(k)), cmp.Compare(a.Admissible, b.Admissible), cmp.Compare(a.Count, b.Count), cmpUnlisted(a, b))
+		return cmp.Or(
+			cmp.Compare(digest(n), digest(k)),
+			cmp.Compare(a.Admissible, b.Admissible),
+			cmp.Compare(a.Count, b.Count),
+			cmpUnlisted(a, b),
+		)
 	})
 	out := make([]fleet.QueuedDemand, len(order))
 	for at, n := range order {
@@ -224,7 +229,12 @@ func supplyOf(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance,
 		ordered[n] = &instances[n]
 	}
 	slices.SortFunc(ordered, func(a, b *snapshot.Instance) int {
-		return cmp.Or(cmp.Compare(takeRank(a.State), takeRank(b.State)), cmp.Compare(b.Leases, a.Leases), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(
+			cmp.Compare(takeRank(a.State), takeRank(b.State)),
+			cmp.Compare(b.Leases, a.Leases),
+			a.Created.Compare(b.Created),
+			cmp.Compare(a.ID, b.ID),
+		)
 	})
 	for _, i := range ordered {
 		if at := i.Scheduling; at.Told() && at.Scheduler != f.Scheduler {
@@ -234,8 +244,15 @@ func supplyOf(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance,
 		if !returns && !lifecycle.Capacity(i.State, i.Silent) {
 			continue
 		}
-		s.there = append(s.there, bin{instance: i.ID, leases: i.Leases, used: i.Leases > 0 && !returns, returns: returns,
-			known: i.State == fleet.Healthy && in.Now.Sub(i.Since) >= knownAfter, settled: i.State == fleet.Healthy && in.Now.Sub(i.Since) >= takenAfter})
+		s.there = append(s.there, bin{
+			instance: i.ID,
+			leases:   i.Leases,
+			used:     i.Leases > 0 && !returns,
+			returns:  returns,
+			known: i.State == fleet.Healthy &&
+				in.Now.Sub(i.Since) >= knownAfter,
+			settled: i.State == fleet.Healthy && in.Now.Sub(i.Since) >= takenAfter,
+		})
 	}
 	return s
 }
@@ -244,7 +261,9 @@ func supplyOf(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance,
 // hasn't been told to stop, and nothing else takes the host away meanwhile.
 func canReturn(i snapshot.Instance) bool {
 	leaves := i.Left || i.Interruption.Stands()
-	return i.State == fleet.Draining && i.Drain == fleet.Cordoned && lifecycle.Cause(i.Cause) == lifecycle.ForScaleDown && !i.Silent && !leaves
+	return i.State == fleet.Draining && i.Drain == fleet.Cordoned && lifecycle.Cause(i.Cause) == lifecycle.ForScaleDown &&
+		!i.Silent &&
+		!leaves
 }
 
 // takeRank orders hosts by how soon a job could start on them.
@@ -264,10 +283,14 @@ func takeRank(state fleet.CapacityInstanceState) int {
 	return 5
 }
 
-// preferred orders fleets by what an hour of one host costs [109]: those that don't
+// preferred orders fleets by what an hour of one host costs (spec §109): those that don't
 // say come first, as the file meant it. The address decides among equals, so that
 // the order never changes by itself.
 func preferred(a, b *supply) int {
 	x, y := a.hourly, b.hourly
-	return cmp.Or(cmp.Compare(x.Currency, y.Currency), cmp.Compare(x.Micros, y.Micros), cmp.Compare(a.fleet.Address, b.fleet.Address))
+	return cmp.Or(
+		cmp.Compare(x.Currency, y.Currency),
+		cmp.Compare(x.Micros, y.Micros),
+		cmp.Compare(a.fleet.Address, b.fleet.Address),
+	)
 }

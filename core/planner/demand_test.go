@@ -37,7 +37,9 @@ func waiting(n int) fleet.QueuedDemand {
 }
 
 func demand(groups ...fleet.QueuedDemand) map[fleet.SchedulerAddress]snapshot.Demand {
-	return map[fleet.SchedulerAddress]snapshot.Demand{ci: {Snapshot: fleet.CapacityDemandSnapshot{Queued: groups}, Uncordons: true}}
+	return map[fleet.SchedulerAddress]snapshot.Demand{
+		ci: {Snapshot: fleet.CapacityDemandSnapshot{Queued: groups}, Uncordons: true},
+	}
 }
 
 func TestDemandMakesAndTakesCapacity(t *testing.T) {
@@ -112,8 +114,14 @@ func TestDemandMakesAndTakesCapacity(t *testing.T) {
 		{"min holds even unseen", burst(2, 4, 0), nil, nil, time.Time{}, 2, "create 2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			in := input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, AgentVersion: agentVersion, Demand: test.demand,
-				Scaled: map[fleet.RunnerFleetID]time.Time{test.fleet.ID: test.scaled}}
+			in := input{
+				Now:          now,
+				Fleets:       []fleet.ManagedFleet{test.fleet},
+				Instances:    test.instances,
+				AgentVersion: agentVersion,
+				Demand:       test.demand,
+				Scaled:       map[fleet.RunnerFleetID]time.Time{test.fleet.ID: test.scaled},
+			}
 			p := planInput(in).Fleets[0]
 			if got := story(p); got != test.want || p.Desired != test.desired {
 				t.Errorf("desired %d, %s\nwant    %d, %s\n%+v", p.Desired, got, test.desired, test.want, p.Bounds)
@@ -177,10 +185,14 @@ func TestTheNearestMissIsTheLastRequirementThatFails(t *testing.T) {
 			d := waiting(3)
 			test.change(&d)
 			out := planInput(input{Now: now, Fleets: test.fleets, Demand: demand(d)})
-			if len(out.Unplaced) != 1 || !reason.Is[reason.NoEligibleFleet](out.Unplaced[0].Reason) || out.Unplaced[0].Count != 3 {
+			if len(out.Unplaced) != 1 || !reason.Is[reason.NoEligibleFleet](out.Unplaced[0].Reason) ||
+				out.Unplaced[0].Count != 3 {
 				t.Fatalf("unplaced: %+v", out.Unplaced)
 			}
-			if diff := cmp.Diff(NearMiss{Fleet: test.fleet, Reason: reason.Of(test.want)}, out.Unplaced[0].Nearest[0]); diff != "" {
+			if diff := cmp.Diff(
+				NearMiss{Fleet: test.fleet, Reason: reason.Of(test.want)},
+				out.Unplaced[0].Nearest[0],
+			); diff != "" {
 				t.Errorf("the nearest miss differs (-want +got):\n%s", diff)
 			}
 			for _, p := range out.Fleets {
@@ -200,15 +212,22 @@ func TestWorkGoesToAnotherFleetWhereTheFirstCannotGrow(t *testing.T) {
 	if out := planInput(in); story(out.Fleets[0]) != "create 2" || story(out.Fleets[1]) != "nothing" {
 		t.Errorf("with both able: %s, %s", story(out.Fleets[0]), story(out.Fleets[1]))
 	}
-	in.Holds = map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Until: now.Add(time.Minute), Reason: reason.Plain("The provider has no capacity.")}}
+	in.Holds = map[fleet.RunnerFleetID]snapshot.Hold{
+		"f1": {Until: now.Add(time.Minute), Reason: reason.Plain("The provider has no capacity.")},
+	}
 	out := planInput(in)
 	if story(out.Fleets[1]) != "create 2" || out.Fleets[0].Create != 0 {
 		t.Errorf("with the first held: %s, %s", story(out.Fleets[0]), story(out.Fleets[1]))
 	}
 	in.Holds["f2"] = snapshot.Hold{Reason: reason.Plain("Its file must change.")}
 	out = planInput(in)
-	want := reason.Of(reason.NoCapacityNow{Jobs: 4, Fleet: "fleet.cheap",
-		Because: reason.Of(reason.HeldBack{Because: reason.Plain("The provider has no capacity."), NextTry: reason.At(now.Add(time.Minute))})})
+	want := reason.Of(reason.NoCapacityNow{
+		Jobs:  4,
+		Fleet: "fleet.cheap",
+		Because: reason.Of(
+			reason.HeldBack{Because: reason.Plain("The provider has no capacity."), NextTry: reason.At(now.Add(time.Minute))},
+		),
+	})
 	if len(out.Unplaced) != 1 || out.Unplaced[0].Reason != want {
 		t.Errorf("with both held: %+v", out.Unplaced)
 	}
@@ -236,10 +255,18 @@ func TestWhateverTheDemandTheBoundsHold(t *testing.T) {
 			for _, a := range p.Actions {
 				i := in.Instances[slices.IndexFunc(in.Instances, func(i snapshot.Instance) bool { return i.ID == a.Instance })]
 				if a.Kind == Drain && (i.Leases > 0 || unobserved || i.IdleSince.IsZero()) {
-					t.Fatalf("%s drains %s with %d leases, idle since %s, scheduler unobserved: %t", p.Address, i.ID, i.Leases, i.IdleSince, unobserved)
+					t.Fatalf(
+						"%s drains %s with %d leases, idle since %s, scheduler unobserved: %t",
+						p.Address,
+						i.ID,
+						i.Leases,
+						i.IdleSince,
+						unobserved,
+					)
 				}
 			}
-			if len(p.Actions) > 0 && p.Create > 0 && slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Kind == Drain }) {
+			if len(p.Actions) > 0 && p.Create > 0 &&
+				slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Kind == Drain }) {
 				t.Fatalf("%s grows and shrinks at once: %s", p.Address, story(p))
 			}
 		}
@@ -247,12 +274,19 @@ func TestWhateverTheDemandTheBoundsHold(t *testing.T) {
 }
 
 func drawDemand(t *rapid.T) input {
-	in := input{Now: now, AgentVersion: agentVersion, Demand: map[fleet.SchedulerAddress]snapshot.Demand{}, Unobserved: map[fleet.ProviderAddress]reason.Reason{}, Holds: map[fleet.RunnerFleetID]snapshot.Hold{}}
+	in := input{
+		Now:          now,
+		AgentVersion: agentVersion,
+		Demand:       map[fleet.SchedulerAddress]snapshot.Demand{},
+		Unobserved:   map[fleet.ProviderAddress]reason.Reason{},
+		Holds:        map[fleet.RunnerFleetID]snapshot.Hold{},
+	}
 	for n := range rapid.IntRange(1, 4).Draw(t, "fleets") {
 		min := rapid.IntRange(0, 2).Draw(t, "min")
 		f := burst(min, min+rapid.IntRange(0, 5).Draw(t, "more"), rapid.IntRange(0, 2).Draw(t, "warm"))
 		f.ID, f.Address = fleet.RunnerFleetID(fmt.Sprintf("f%d", n)), fleet.FleetAddress(fmt.Sprintf("fleet.f%d", n))
-		f.Operational = rapid.SampledFrom([]fleet.FleetOperationalState{fleet.FleetActive, fleet.FleetActive, fleet.FleetScaleUpOnly, fleet.FleetFrozen}).Draw(t, "state")
+		f.Operational = rapid.SampledFrom([]fleet.FleetOperationalState{fleet.FleetActive, fleet.FleetActive, fleet.FleetScaleUpOnly, fleet.FleetFrozen}).
+			Draw(t, "state")
 		f.Scaling.ScaleUp = fleet.ScaleUpPolicy{MaxStep: rapid.IntRange(0, 3).Draw(t, "step"), Window: time.Minute}
 		f.Scaling.ScaleDown.MaxStep = rapid.IntRange(0, 2).Draw(t, "step down")
 		if rapid.Bool().Draw(t, "held") {
@@ -264,7 +298,10 @@ func drawDemand(t *rapid.T) input {
 			i.Created = now.Add(-time.Duration(rapid.IntRange(0, 120).Draw(t, "age")) * time.Second)
 			i.Silent = rapid.Bool().Draw(t, "silent")
 			if i.State == fleet.Draining {
-				i.Cause, i.Drain = string(lifecycle.ForScaleDown), rapid.SampledFrom([]fleet.DrainStep{fleet.Cordoned, fleet.Stopping}).Draw(t, "step")
+				i.Cause, i.Drain = string(
+					lifecycle.ForScaleDown,
+				), rapid.SampledFrom([]fleet.DrainStep{fleet.Cordoned, fleet.Stopping}).
+					Draw(t, "step")
 			}
 			if i.State == fleet.Healthy || i.State == fleet.Draining {
 				i.Leases = rapid.IntRange(0, 2).Draw(t, "leases")
@@ -276,7 +313,11 @@ func drawDemand(t *rapid.T) input {
 			in.Instances = append(in.Instances, i)
 		}
 	}
-	d := snapshot.Demand{Uncordons: rapid.Bool().Draw(t, "uncordons"), Unobserved: rapid.SampledFrom([]reason.Reason{{}, {}, {}, reason.Of(reason.SchedulerError{Message: "It answered 503."})}).Draw(t, "unobserved")}
+	d := snapshot.Demand{
+		Uncordons: rapid.Bool().Draw(t, "uncordons"),
+		Unobserved: rapid.SampledFrom([]reason.Reason{{}, {}, {}, reason.Of(reason.SchedulerError{Message: "It answered 503."})}).
+			Draw(t, "unobserved"),
+	}
 	for range rapid.IntRange(0, 5).Draw(t, "groups") {
 		g := waiting(rapid.IntRange(0, 30).Draw(t, "jobs"))
 		g.Resources.CPUMilli = int64(rapid.SampledFrom([]int{0, 500, 1000, 4000, 5000}).Draw(t, "cpu"))
@@ -299,7 +340,10 @@ func shuffled(t *rapid.T, in input) input {
 }
 
 func TestSentencesAboutResourcesAreForPeople(t *testing.T) {
-	got := tooSmall(fleet.ResourceCapacity{Named: map[string]int64{"license": 3}}, fleet.ResourceCapacity{Named: map[string]int64{"license": 2}})
+	got := tooSmall(
+		fleet.ResourceCapacity{Named: map[string]int64{"license": 3}},
+		fleet.ResourceCapacity{Named: map[string]int64{"license": 2}},
+	)
 	if want := (reason.JobTooLarge{Job: reason.Resource{Name: "license", Amount: 3}, Has: 2}); got != want {
 		t.Errorf("%#v, want %#v", got, want)
 	}
@@ -312,13 +356,21 @@ func TestJobsAreNotGivenToHostsThatOnlyAPersonCanJoin(t *testing.T) {
 	cloud.Cost.Hourly = fleet.Money{Micros: 1, Currency: "USD"} // a joined host costs nothing, and comes first
 	claimed := instance(joined, 0, fleet.Bootstrapping)
 	claimed.Asset = "mini-1"
-	in := input{Now: now, Fleets: []fleet.ManagedFleet{joined, cloud}, Instances: []snapshot.Instance{claimed}, Demand: demand(waiting(2))}
+	in := input{
+		Now:       now,
+		Fleets:    []fleet.ManagedFleet{joined, cloud},
+		Instances: []snapshot.Instance{claimed},
+		Demand:    demand(waiting(2)),
+	}
 	out := planInput(in)
 	if out.Fleets[0].Create != 1 || len(out.Unplaced) != 0 {
 		t.Errorf("%s creates %d, unplaced %+v", out.Fleets[0].Address, out.Fleets[0].Create, out.Unplaced)
 	}
 	in.Fleets = in.Fleets[:1]
-	if out = planInput(in); len(out.Unplaced) != 1 || out.Unplaced[0].Nearest[0].Reason != reason.Of(reason.JoinedByHand{}) {
+	if out = planInput(
+		in,
+	); len(out.Unplaced) != 1 ||
+		out.Unplaced[0].Nearest[0].Reason != reason.Of(reason.JoinedByHand{}) {
 		t.Errorf("unplaced %+v", out.Unplaced)
 	}
 }

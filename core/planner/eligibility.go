@@ -17,8 +17,8 @@ type miss struct {
 func (m miss) ok() bool { return m.reason == nil }
 
 // eligible compares a group of jobs with a fleet, requirement by requirement
-// [24, 28], and then with what the installation's policy says. Nothing is relaxed,
-// and what the class doesn't say it doesn't have [25, 242].
+// (spec §24, §28), and then with what the installation's policy says. Nothing is relaxed,
+// and what the class doesn't say it doesn't have (spec §25, §242).
 func eligible(policy *fleet.InstallationPolicy, d *fleet.QueuedDemand, f *fleet.ManagedFleet) miss {
 	for n, check := range eligibilityChecks {
 		if why := check(d, f); why != nil {
@@ -63,7 +63,7 @@ var eligibilityChecks = []func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) rea
 	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail {
 		return differs("trust", d.Requirement.Trust, f.Class.Trust)
 	},
-	// Signing hosts are for jobs that sign, and for no others [18].
+	// Signing hosts are for jobs that sign, and for no others (spec §18).
 	func(d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail {
 		switch {
 		case d.Requirement.Signing && !f.Class.Signing:
@@ -153,8 +153,8 @@ func tooSmall(job, host fleet.ResourceCapacity) reason.Detail {
 	return nil
 }
 
-// outside says that a fleet may use regions where the jobs must not run [111,
-// 212].
+// outside says that a fleet may use regions where the jobs must not run (spec §111,
+// §212).
 func outside(wanted []string, f *fleet.ManagedFleet) reason.Detail {
 	if len(wanted) == 0 {
 		return nil

@@ -76,7 +76,10 @@ func drawEverything(t *rapid.T) input {
 		in.Unobserved["local.here"] = reason.Of(reason.InspectionFailed{Message: "timeout"})
 	}
 	if on("a frozen provider", 8) {
-		in.Overrides.Freezes = append(in.Overrides.Freezes, fleet.Freeze{Provider: "local.here", ScaleUpOnly: rapid.Bool().Draw(t, "up only"), Attribution: ada})
+		in.Overrides.Freezes = append(
+			in.Overrides.Freezes,
+			fleet.Freeze{Provider: "local.here", ScaleUpOnly: rapid.Bool().Draw(t, "up only"), Attribution: ada},
+		)
 	}
 	return in
 }
@@ -84,10 +87,16 @@ func drawEverything(t *rapid.T) input {
 // drawKind is what the file says of a fleet beside its numbers.
 func drawKind(t *rapid.T, f *fleet.ManagedFleet) {
 	f.Provider = rapid.SampledFrom([]fleet.ProviderAddress{"local.here", "local.here", "cloud.there"}).Draw(t, "provider")
-	f.Placement = fleet.PlacementPolicy{Spread: rapid.SampledFrom([]string{fleet.SpreadNone, fleet.SpreadZone, fleet.SpreadProvider}).Draw(t, "spread"),
-		Required: rapid.Bool().Draw(t, "required")}
-	f.Rollout = fleet.RolloutPolicy{Canary: rapid.IntRange(0, 2).Draw(t, "canary"), Soak: time.Duration(rapid.IntRange(0, 4).Draw(t, "soak")) * time.Minute,
-		Surge: rapid.IntRange(0, 2).Draw(t, "surge"), Unavailable: rapid.IntRange(0, 2).Draw(t, "unavailable")}
+	f.Placement = fleet.PlacementPolicy{
+		Spread:   rapid.SampledFrom([]string{fleet.SpreadNone, fleet.SpreadZone, fleet.SpreadProvider}).Draw(t, "spread"),
+		Required: rapid.Bool().Draw(t, "required"),
+	}
+	f.Rollout = fleet.RolloutPolicy{
+		Canary:      rapid.IntRange(0, 2).Draw(t, "canary"),
+		Soak:        time.Duration(rapid.IntRange(0, 4).Draw(t, "soak")) * time.Minute,
+		Surge:       rapid.IntRange(0, 2).Draw(t, "surge"),
+		Unavailable: rapid.IntRange(0, 2).Draw(t, "unavailable"),
+	}
 	f.Image = newImage
 	f.Scaling.ScaleDown.IdleGrace = time.Duration(rapid.IntRange(0, 5).Draw(t, "idle grace")) * time.Minute
 	f.Timeouts.Terminate = time.Duration(rapid.IntRange(1, 60).Draw(t, "terminate")) * time.Minute
@@ -105,8 +114,18 @@ func drawKind(t *rapid.T, f *fleet.ManagedFleet) {
 		f.Forecast = naive
 	}
 	if rapid.IntRange(0, 3).Draw(t, "schedule") == 0 {
-		f.Scaling.Schedules = append(f.Scaling.Schedules, window("s", fmt.Sprintf("%d 12 * * *", rapid.IntRange(0, 59).Draw(t, "minute")),
-			time.Duration(rapid.IntRange(1, 90).Draw(t, "duration"))*time.Minute, "UTC", rapid.IntRange(0, 3).Draw(t, "scheduled")))
+		f.Scaling.Schedules = append(
+			f.Scaling.Schedules,
+			window(
+				"s",
+				fmt.Sprintf("%d 12 * * *", rapid.IntRange(0, 59).Draw(t, "minute")),
+				time.Duration(
+					rapid.IntRange(1, 90).Draw(t, "duration"),
+				)*time.Minute,
+				"UTC",
+				rapid.IntRange(0, 3).Draw(t, "scheduled"),
+			),
+		)
 	}
 }
 
@@ -118,17 +137,27 @@ func drawMemory(t *rapid.T, in *input, f *fleet.ManagedFleet) {
 	if rapid.IntRange(0, 3).Draw(t, "scaled") == 0 {
 		in.Scaled[f.ID] = now.Add(-time.Duration(rapid.IntRange(0, 10).Draw(t, "scaled ago")) * time.Minute)
 	}
-	change := rapid.SampledFrom([]func(*fleet.Rollout){nil, soaking(time.Minute), passed, haltedFor("it failed")}).Draw(t, "rollout")
+	change := rapid.SampledFrom([]func(*fleet.Rollout){nil, soaking(time.Minute), passed, haltedFor("it failed")}).
+		Draw(t, "rollout")
 	if rapid.IntRange(0, 5).Draw(t, "a rollout is remembered") == 0 {
 		in.Rollouts[f.ID] = recorded(*f, change)[f.ID]
 	}
 	switch rapid.IntRange(0, 15).Draw(t, "order") {
 	case 0:
-		in.Overrides.Rollouts = append(in.Overrides.Rollouts, fleet.RolloutOrder{Fleet: f.ID, Action: fleet.PauseRollout, Attribution: ada})
+		in.Overrides.Rollouts = append(
+			in.Overrides.Rollouts,
+			fleet.RolloutOrder{Fleet: f.ID, Action: fleet.PauseRollout, Attribution: ada},
+		)
 	case 1:
-		in.Overrides.Rollouts = append(in.Overrides.Rollouts, fleet.RolloutOrder{Fleet: f.ID, Action: fleet.RollBack, From: newImage, To: oldImage, Attribution: ada})
+		in.Overrides.Rollouts = append(
+			in.Overrides.Rollouts,
+			fleet.RolloutOrder{Fleet: f.ID, Action: fleet.RollBack, From: newImage, To: oldImage, Attribution: ada},
+		)
 	case 2:
-		in.Overrides.Quarantines = append(in.Overrides.Quarantines, fleet.Quarantine{Image: newImage.Digest, Attribution: ada})
+		in.Overrides.Quarantines = append(
+			in.Overrides.Quarantines,
+			fleet.Quarantine{Image: newImage.Digest, Attribution: ada},
+		)
 	}
 }
 
@@ -140,7 +169,10 @@ func drawScheduler(t *rapid.T, d *fleet.QueuedDemand) {
 	}
 	d.PreemptibleAllowed = rapid.Bool().Draw(t, "interruptible")
 	if rapid.IntRange(0, 4).Draw(t, "unlisted") == 0 {
-		d.Unlisted = &fleet.UnlistedUsage{Jobs: rapid.IntRange(0, 4).Draw(t, "run"), Usable: rapid.IntRange(0, 4).Draw(t, "usable")}
+		d.Unlisted = &fleet.UnlistedUsage{
+			Jobs:   rapid.IntRange(0, 4).Draw(t, "run"),
+			Usable: rapid.IntRange(0, 4).Draw(t, "usable"),
+		}
 	}
 }
 
@@ -160,7 +192,10 @@ func drawHistory(t *rapid.T, in input, i *snapshot.Instance) {
 	if rapid.IntRange(0, 3).Draw(t, "long there") > 0 {
 		i.Created = now.Add(-time.Duration(rapid.IntRange(2, 90).Draw(t, "minutes")) * time.Minute)
 	}
-	lately := min(now.Sub(i.Created), time.Duration(rapid.SampledFrom([]int{20, 150, 9999, 9999}).Draw(t, "lately"))*time.Second)
+	lately := min(
+		now.Sub(i.Created),
+		time.Duration(rapid.SampledFrom([]int{20, 150, 9999, 9999}).Draw(t, "lately"))*time.Second,
+	)
 	i.Since = now.Add(-time.Duration(rapid.Int64Range(0, int64(lately)).Draw(t, "since")))
 	if i.State == fleet.Healthy && !i.Busy {
 		i.IdleSince = now.Add(-time.Duration(rapid.Int64Range(0, int64(now.Sub(i.Since))).Draw(t, "idle since")))
@@ -206,7 +241,12 @@ var properties = map[string]func(in input, f fleet.ManagedFleet, p FleetPlan) st
 		return ""
 	},
 	"what isn't proven gone and what starts are within max together": func(in input, f fleet.ManagedFleet, p FleetPlan) string {
-		if _, most := limitsAt(&planning{Snapshot: in.snapshot()}, f, now); p.Create > 0 && p.Counts.Footprint+p.Create > most {
+		if _, most := limitsAt(
+			&planning{Snapshot: in.snapshot()},
+			f,
+			now,
+		); p.Create > 0 &&
+			p.Counts.Footprint+p.Create > most {
 			return fmt.Sprintf("%d there and %d new, and at most %d may be", p.Counts.Footprint, p.Create, most)
 		}
 		return ""
@@ -221,7 +261,8 @@ var properties = map[string]func(in input, f fleet.ManagedFleet, p FleetPlan) st
 		for _, a := range p.Actions {
 			i := instanceOf(in, a)
 			_, unobserved := in.Unobserved[i.Provider]
-			unobservable := f.Scheduler != "" && f.Operational != fleet.FleetDraining && !in.Demand[f.Scheduler].Unobserved.IsZero()
+			unobservable := f.Scheduler != "" && f.Operational != fleet.FleetDraining &&
+				!in.Demand[f.Scheduler].Unobserved.IsZero()
 			if a.Kind != Reactivate && (unobserved && i.State != fleet.Requested || unobservable && a.Kind == Drain) {
 				return fmt.Sprintf("%s of %s, which is %s: %s", a.Kind, i.ID, i.State, a.Reason)
 			}
@@ -237,14 +278,22 @@ var properties = map[string]func(in input, f fleet.ManagedFleet, p FleetPlan) st
 		return ""
 	},
 	"nothing but the file changes the size of a protected fleet": func(in input, f fleet.ManagedFleet, p FleetPlan) string {
-		down := slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Cause == lifecycle.ForScaleDown && f.Scheduler != "" })
+		down := slices.ContainsFunc(
+			p.Actions,
+			func(a Action) bool { return a.Cause == lifecycle.ForScaleDown && f.Scheduler != "" },
+		)
 		if f.Protected && (down || f.Scheduler != "" && p.Create > max(0, f.Scaling.Min-p.Counts.Capacity)+1) {
 			return story(p)
 		}
 		return ""
 	},
 	"every act is in the lifecycle, and each instance has one": func(in input, f fleet.ManagedFleet, p FleetPlan) string {
-		to := map[ActionKind]fleet.CapacityInstanceState{Cancel: fleet.Terminated, Withdraw: fleet.Terminating, Drain: fleet.Draining, Reactivate: fleet.Healthy}
+		to := map[ActionKind]fleet.CapacityInstanceState{
+			Cancel:     fleet.Terminated,
+			Withdraw:   fleet.Terminating,
+			Drain:      fleet.Draining,
+			Reactivate: fleet.Healthy,
+		}
 		acted := map[fleet.CapacityInstanceID]bool{}
 		for _, a := range p.Actions {
 			i := instanceOf(in, a)
@@ -297,7 +346,10 @@ func TestOneMoreJobKeepsOthersPlaced(t *testing.T) {
 			return
 		}
 		was := uncovered(in)
-		least := slices.IndexFunc(d.Snapshot.Queued, func(g fleet.QueuedDemand) bool { return diff.Equal(g, order[len(order)-1]) })
+		least := slices.IndexFunc(
+			d.Snapshot.Queued,
+			func(g fleet.QueuedDemand) bool { return diff.Equal(g, order[len(order)-1]) },
+		)
 		d.Snapshot.Queued = slices.Clone(d.Snapshot.Queued) // with those of which none may run: what runs of them takes room
 		d.Snapshot.Queued[least].Count++
 		d.Snapshot.Queued[least].Admissible++
@@ -349,7 +401,19 @@ func TestNothingChangesByTimeAloneBeforeTheTimeThatThePlanNames(t *testing.T) {
 		for n, p := range planInput(later).Fleets {
 			was := first.Fleets[n]
 			if p.Desired != was.Desired || gist(p) != gist(was) {
-				t.Fatalf("at %s %s: %d, %s\nat %s, and nothing was to change before %s: %d, %s\n%s\n%s", now, p.Address, was.Desired, story(was), later.Now, until, p.Desired, story(p), chain(was), chain(p))
+				t.Fatalf(
+					"at %s %s: %d, %s\nat %s, and nothing was to change before %s: %d, %s\n%s\n%s",
+					now,
+					p.Address,
+					was.Desired,
+					story(was),
+					later.Now,
+					until,
+					p.Desired,
+					story(p),
+					chain(was),
+					chain(p),
+				)
 			}
 		}
 	})

@@ -10,7 +10,8 @@ import (
 // nothing to be said. A protected fleet has the size of its file, and what a person
 // brings no model does.
 func (in *planning) forecastOf(f fleet.ManagedFleet) (p forecast.Prediction, has bool) {
-	if f.Forecast == (fleet.Forecast{}) || f.Scheduler == "" || f.Protected || f.Joined || f.Operational == fleet.FleetDraining {
+	if f.Forecast == (fleet.Forecast{}) || f.Scheduler == "" || f.Protected || f.Joined ||
+		f.Operational == fleet.FleetDraining {
 		return p, false
 	}
 	if p = in.Forecasts[f.ID]; p.Forecast != f.Forecast {
@@ -20,7 +21,7 @@ func (in *planning) forecastOf(f fleet.ManagedFleet) (p forecast.Prediction, has
 }
 
 // expect is the link of the chain that raises n to what will be needed soon. It is
-// advice [120]: it never asks for fewer than demand and warm do, and the bounds
+// advice (spec §120): it never asks for fewer than demand and warm do, and the bounds
 // after it hold. Idle runners that are kept warm are among what will be needed,
 // since they are what it will be needed from.
 func (in *planning) expect(f fleet.ManagedFleet, n int, bound addBound) {
@@ -30,7 +31,11 @@ func (in *planning) expect(f fleet.ManagedFleet, n int, bound addBound) {
 	case !p.NoEffect.IsZero():
 		bound("forecast", n, reason.ForecastUnused{Because: p.NoEffect, Model: model})
 	default:
-		bound("forecast", max(n, p.Runners), reason.ForecastNeeds{Runners: p.Runners, By: reason.At(p.Until), Covered: p.Runners <= n, Model: model})
+		bound(
+			"forecast",
+			max(n, p.Runners),
+			reason.ForecastNeeds{Runners: p.Runners, By: reason.At(p.Until), Covered: p.Runners <= n, Model: model},
+		)
 	}
 }
 

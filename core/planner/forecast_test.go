@@ -17,7 +17,14 @@ var naive = fleet.Forecast{Model: "seasonal-naive", Version: 1}
 
 // expecting is a prediction that counts.
 func expecting(runners int) forecast.Prediction {
-	return forecast.Prediction{Forecast: naive, Runners: runners, Until: now.Add(20 * time.Minute), Changes: now.Add(5 * time.Minute), Season: 24 * time.Hour, Confidence: 0.93}
+	return forecast.Prediction{
+		Forecast:   naive,
+		Runners:    runners,
+		Until:      now.Add(20 * time.Minute),
+		Changes:    now.Add(5 * time.Minute),
+		Season:     24 * time.Hour,
+		Confidence: 0.93,
+	}
 }
 
 func foreseeing(f fleet.ManagedFleet) fleet.ManagedFleet {
@@ -28,7 +35,9 @@ func foreseeing(f fleet.ManagedFleet) fleet.ManagedFleet {
 func TestAForecastRaisesTheNumberAndSaysHowSureItIs(t *testing.T) {
 	unsure, short := expecting(9), expecting(0)
 	unsure.Confidence, unsure.NoEffect = 0.4, reason.Of(reason.ForecastInaccurate{})
-	short.Season, short.Confidence, short.NoEffect = 0, 0, reason.Of(reason.ForecastTooEarly{Seen: reason.Duration(3 * time.Hour), Needs: reason.Duration(48 * time.Hour)})
+	short.Season, short.Confidence, short.NoEffect = 0, 0, reason.Of(
+		reason.ForecastTooEarly{Seen: reason.Duration(3 * time.Hour), Needs: reason.Duration(48 * time.Hour)},
+	)
 	other := expecting(9)
 	other.Version = 2
 	protected := foreseeing(burst(0, 10, 0))
@@ -41,19 +50,66 @@ func TestAForecastRaisesTheNumberAndSaysHowSureItIs(t *testing.T) {
 		want       string
 		story      string
 	}{
-		{"more will be needed", foreseeing(burst(0, 10, 1)), expecting(6), 4, "6 runners needed by 12:20 UTC (seasonal-naive version 1, confidence high, 0.93)", "create 6"},
-		{"demand and warm ask for more already", foreseeing(burst(0, 10, 1)), expecting(1), 4, "1 runner needed by 12:20 UTC, covered already (seasonal-naive version 1, confidence high, 0.93)", "create 3"},
-		{"max holds", foreseeing(burst(0, 4, 0)), expecting(9), 0, "9 runners needed by 12:20 UTC (seasonal-naive version 1, confidence high, 0.93)", "create 4"},
-		{"its confidence is too low", foreseeing(burst(0, 10, 0)), unsure, 4, "the forecast has no effect: it has been too inaccurate in the last days (seasonal-naive version 1, confidence low, 0.40)", "create 2"},
-		{"its history is too short", foreseeing(burst(0, 10, 0)), short, 4, "the forecast has no effect: it has seen 3 hours of demand and needs 2 days (seasonal-naive version 1)", "create 2"},
-		{"the one that is there is of another model", foreseeing(burst(0, 10, 0)), other, 4, "the forecast has no effect: not made yet, a running manager makes it (seasonal-naive version 1)", "create 2"},
+		{
+			"more will be needed",
+			foreseeing(burst(0, 10, 1)),
+			expecting(6),
+			4,
+			"6 runners needed by 12:20 UTC (seasonal-naive version 1, confidence high, 0.93)",
+			"create 6",
+		},
+		{
+			"demand and warm ask for more already",
+			foreseeing(burst(0, 10, 1)),
+			expecting(1),
+			4,
+			"1 runner needed by 12:20 UTC, covered already (seasonal-naive version 1, confidence high, 0.93)",
+			"create 3",
+		},
+		{
+			"max holds",
+			foreseeing(burst(0, 4, 0)),
+			expecting(9),
+			0,
+			"9 runners needed by 12:20 UTC (seasonal-naive version 1, confidence high, 0.93)",
+			"create 4",
+		},
+		{
+			"its confidence is too low",
+			foreseeing(burst(0, 10, 0)),
+			unsure,
+			4,
+			"the forecast has no effect: it has been too inaccurate in the last days (seasonal-naive version 1, confidence low, 0.40)",
+			"create 2",
+		},
+		{
+			"its history is too short",
+			foreseeing(burst(0, 10, 0)),
+			short,
+			4,
+			"the forecast has no effect: it has seen 3 hours of demand and needs 2 days (seasonal-naive version 1)",
+			"create 2",
+		},
+		{
+			"the one that is there is of another model",
+			foreseeing(burst(0, 10, 0)),
+			other,
+			4,
+			"the forecast has no effect: not made yet, a running manager makes it (seasonal-naive version 1)",
+			"create 2",
+		},
 		{"the fleet asks for none", burst(0, 10, 0), expecting(6), 4, "", "create 2"},
 		{"a protected fleet has none", protected, expecting(6), 0, "", "nothing"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			in := input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Demand: demand(waiting(test.jobs)), AgentVersion: agentVersion,
-				Forecasts: map[fleet.RunnerFleetID]forecast.Prediction{"f1": test.prediction}}
+			in := input{
+				Now:          now,
+				Fleets:       []fleet.ManagedFleet{test.fleet},
+				Demand:       demand(waiting(test.jobs)),
+				AgentVersion: agentVersion,
+				Forecasts:    map[fleet.RunnerFleetID]forecast.Prediction{"f1": test.prediction},
+			}
 			p := planInput(in).Fleets[0]
 			said := ""
 			for _, b := range p.Bounds {
@@ -78,8 +134,14 @@ func TestAForecastRaisesTheNumberAndSaysHowSureItIs(t *testing.T) {
 }
 
 func TestWhatIsNeededIsUnknownWhileTheSchedulerCannotBeSeen(t *testing.T) {
-	in := input{Now: now, Fleets: []fleet.ManagedFleet{foreseeing(burst(0, 10, 0))}, Demand: map[fleet.SchedulerAddress]snapshot.Demand{ci: {Unobserved: reason.Of(reason.SchedulerError{Message: "timeout"})}},
-		Forecasts: map[fleet.RunnerFleetID]forecast.Prediction{"f1": expecting(6)}}
+	in := input{
+		Now:    now,
+		Fleets: []fleet.ManagedFleet{foreseeing(burst(0, 10, 0))},
+		Demand: map[fleet.SchedulerAddress]snapshot.Demand{
+			ci: {Unobserved: reason.Of(reason.SchedulerError{Message: "timeout"})},
+		},
+		Forecasts: map[fleet.RunnerFleetID]forecast.Prediction{"f1": expecting(6)},
+	}
 	if p := planInput(in).Fleets[0]; p.Needed != nil || p.Desired != 0 {
 		t.Errorf("needed are %v and %d wanted: %v", p.Needed, p.Desired, p.Bounds)
 	}

@@ -28,10 +28,16 @@ func (p *FleetPlan) reactivate(f fleet.ManagedFleet, s *supply, missing int) (ta
 }
 
 // shrinkIdle drains what nobody has needed for idle_grace, never more than the
-// excess and never a runner with a lease [130]. A host that still comes up is let
+// excess and never a runner with a lease (spec §130). A host that still comes up is let
 // come up: it is nearly there, and the work that it was made for may be back by
 // then.
-func (p *FleetPlan) shrinkIdle(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance, s *supply, excess int) {
+func (p *FleetPlan) shrinkIdle(
+	in *planning,
+	f fleet.ManagedFleet,
+	instances []snapshot.Instance,
+	s *supply,
+	excess int,
+) {
 	policy := f.Scaling.ScaleDown
 	if f.Protected {
 		p.wait(reason.FleetProtected{Excess: excess, Desired: p.Desired})
@@ -155,7 +161,8 @@ func nextChange(in *planning, f fleet.ManagedFleet, instances []snapshot.Instanc
 // runs, which has no end of its own. One at a time, so that a fleet that was made
 // at once doesn't leave at once. It returns how many leave.
 func (p *FleetPlan) retire(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) int {
-	if f.Scheduler == "" || f.Runner.MaxAge == 0 || f.Operational != fleet.FleetActive || !in.Demand[f.Scheduler].Unobserved.IsZero() {
+	if f.Scheduler == "" || f.Runner.MaxAge == 0 || f.Operational != fleet.FleetActive ||
+		!in.Demand[f.Scheduler].Unobserved.IsZero() {
 		return 0
 	}
 	var oldest *snapshot.Instance

@@ -38,13 +38,26 @@ type input struct {
 
 func (in input) snapshot() snapshot.Snapshot {
 	s := snapshot.Snapshot{Now: in.Now, AgentVersion: in.AgentVersion}
-	s.State = snapshot.State{Fleets: in.Fleets, Reservations: in.Reservations, Overrides: in.Overrides, Policy: in.Policy, Commitments: in.Commitments, Rollouts: in.Rollouts}
+	s.State = snapshot.State{
+		Fleets:       in.Fleets,
+		Reservations: in.Reservations,
+		Overrides:    in.Overrides,
+		Policy:       in.Policy,
+		Commitments:  in.Commitments,
+		Rollouts:     in.Rollouts,
+	}
 	for address, assets := range in.Assets {
 		s.Providers = append(s.Providers, fleet.Provider{Address: address, Assets: assets})
 	}
 	s.Observations = snapshot.Observations{
-		Unobserved: in.Unobserved, Faults: in.Faults, Demand: in.Demand, Scaled: in.Scaled, Holds: in.Holds, Offers: in.Offers,
-		Circuits: in.Circuits, Forecasts: in.Forecasts,
+		Unobserved: in.Unobserved,
+		Faults:     in.Faults,
+		Demand:     in.Demand,
+		Scaled:     in.Scaled,
+		Holds:      in.Holds,
+		Offers:     in.Offers,
+		Circuits:   in.Circuits,
+		Forecasts:  in.Forecasts,
 	}
 	return s
 }

@@ -117,7 +117,10 @@ func ambiguous(in *planning, f fleet.ManagedFleet, a fleet.Asset) bool {
 			return other.Unsuitable(a).IsZero()
 		}
 		// Another inventory may have a host of the same name.
-		return slices.ContainsFunc(in.assets[other.Provider], func(b fleet.Asset) bool { return b.ID == a.ID && other.Unsuitable(b).IsZero() })
+		return slices.ContainsFunc(
+			in.assets[other.Provider],
+			func(b fleet.Asset) bool { return b.ID == a.ID && other.Unsuitable(b).IsZero() },
+		)
 	})
 }
 

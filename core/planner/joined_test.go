@@ -42,7 +42,11 @@ func onHost(f fleet.ManagedFleet, host string, state fleet.CapacityInstanceState
 	return snapshot.Instance{CapacityInstance: i}
 }
 
-func planJoined(f fleet.ManagedFleet, assets map[fleet.ProviderAddress][]fleet.Asset, instances ...snapshot.Instance) FleetPlan {
+func planJoined(
+	f fleet.ManagedFleet,
+	assets map[fleet.ProviderAddress][]fleet.Asset,
+	instances ...snapshot.Instance,
+) FleetPlan {
 	return planInput(input{Fleets: []fleet.ManagedFleet{f}, Instances: instances, Assets: assets, AgentVersion: "0.1.0"}).Fleets[0]
 }
 
@@ -109,8 +113,16 @@ func TestAHostThatTwoFleetsCouldTakeIsAmbiguous(t *testing.T) {
 
 func TestAHostThatLeftTheFileIsReleasedAndItsClaimWithdrawn(t *testing.T) {
 	f := joinedFleet(0, 9, `{"hosts":["a","b"]}`)
-	p := planJoined(f, inventory("b"), onHost(f, "a", fleet.Healthy), onHost(f, "b", fleet.Healthy), onHost(f, "c", fleet.Bootstrapping))
-	if len(p.Actions) != 2 || p.Actions[0].Kind != Withdraw || p.Actions[0].Instance != "i-c" || p.Actions[1].Kind != Drain || p.Actions[1].Instance != "i-a" {
+	p := planJoined(
+		f,
+		inventory("b"),
+		onHost(f, "a", fleet.Healthy),
+		onHost(f, "b", fleet.Healthy),
+		onHost(f, "c", fleet.Bootstrapping),
+	)
+	if len(p.Actions) != 2 || p.Actions[0].Kind != Withdraw || p.Actions[0].Instance != "i-c" ||
+		p.Actions[1].Kind != Drain ||
+		p.Actions[1].Instance != "i-a" {
 		t.Errorf("actions: %+v", p.Actions)
 	}
 	// Nothing is concluded about a provider that can't be seen.

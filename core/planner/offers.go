@@ -117,8 +117,18 @@ func (m *fleetOffers) sort() {
 			cmp.Compare(a.rank(), b.rank()),
 			cmp.Compare(m.spread[m.place(a.Offer)], m.spread[m.place(b.Offer)]),
 			compareHourly(a.Hourly, b.Hourly),
-			cmp.Compare(a.Resources.CPUMilli, b.Resources.CPUMilli), cmp.Compare(a.Resources.MemoryBytes, b.Resources.MemoryBytes),
-			cmp.Compare(a.Region, b.Region), cmp.Compare(a.Zone, b.Zone), cmp.Compare(a.MachineType, b.MachineType), cmp.Compare(a.Lifetime, b.Lifetime),
+			cmp.Compare(
+				a.Resources.CPUMilli,
+				b.Resources.CPUMilli,
+			),
+			cmp.Compare(a.Resources.MemoryBytes, b.Resources.MemoryBytes),
+			cmp.Compare(
+				a.Region,
+				b.Region,
+			),
+			cmp.Compare(a.Zone, b.Zone),
+			cmp.Compare(a.MachineType, b.MachineType),
+			cmp.Compare(a.Lifetime, b.Lifetime),
 		)
 	})
 }
@@ -136,12 +146,16 @@ func (c OfferChoice) rank() int {
 
 // compareHourly puts what has no price last: it may cost anything.
 func compareHourly(a, b fleet.Money) int {
-	return cmp.Or(compareBool(a.Currency == "", b.Currency == ""), cmp.Compare(a.Currency, b.Currency), cmp.Compare(a.Micros, b.Micros))
+	return cmp.Or(
+		compareBool(a.Currency == "", b.Currency == ""),
+		cmp.Compare(a.Currency, b.Currency),
+		cmp.Compare(a.Micros, b.Micros),
+	)
 }
 
 // unfit says why an offer isn't for the fleet, whatever room there is, and whether
 // that may pass; nil: it is. Nothing here is relaxed, and the price least of all
-// decides what is allowed [108].
+// decides what is allowed (spec §108).
 func (m *fleetOffers) unfit(now time.Time, c choice) (why reason.Detail, passing bool) {
 	f, o := m.fleet, c.Offer
 	lifetime := cmp.Or(f.Lifetime, fleet.LifetimeStable)
@@ -149,7 +163,11 @@ func (m *fleetOffers) unfit(now time.Time, c choice) (why reason.Detail, passing
 	case o.Lifetime != lifetime:
 		return reason.OfferLifetimeDiffers{Offer: string(o.Lifetime), Required: string(lifetime)}, false
 	case len(f.Placement.Regions) > 0 && !slices.Contains(f.Placement.Regions, o.Region):
-		return reason.OfferPlaceDisallowed{Kind: "region", Place: o.Region, Allowed: reason.ListOf(f.Placement.Regions...)}, false
+		return reason.OfferPlaceDisallowed{
+			Kind:    "region",
+			Place:   o.Region,
+			Allowed: reason.ListOf(f.Placement.Regions...),
+		}, false
 	case len(f.Placement.Zones) > 0 && !slices.Contains(f.Placement.Zones, o.Zone):
 		return reason.OfferPlaceDisallowed{Kind: "zone", Place: o.Zone, Allowed: reason.ListOf(f.Placement.Zones...)}, false
 	case o.Platform.OS != "" && o.Platform.OS != f.Class.Platform.OS:

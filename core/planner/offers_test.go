@@ -21,8 +21,14 @@ func usd(micros int64) fleet.Money { return fleet.Money{Micros: micros, Currency
 
 // lot is an offer for a price in thousandths of a dollar.
 func lot(zone, machineType string, price int64) fleet.Offer {
-	return fleet.Offer{Zone: zone, Region: "eu", MachineType: machineType, Lifetime: fleet.LifetimeStable, Price: usd(price * 1000),
-		Resources: fleet.ResourceCapacity{CPUMilli: 4000, MemoryBytes: 16 << 30}}
+	return fleet.Offer{
+		Zone:        zone,
+		Region:      "eu",
+		MachineType: machineType,
+		Lifetime:    fleet.LifetimeStable,
+		Price:       usd(price * 1000),
+		Resources:   fleet.ResourceCapacity{CPUMilli: 4000, MemoryBytes: 16 << 30},
+	}
 }
 
 // trading is a fleet of burst hosts whose provider has a market.
@@ -36,8 +42,14 @@ func trading(min, max int) fleet.ManagedFleet {
 // selling is an input in which the fleet's market has the offers.
 func selling(f fleet.ManagedFleet, circuits market.Circuits, offers ...fleet.Offer) input {
 	return input{
-		Now: now, Fleets: []fleet.ManagedFleet{f}, AgentVersion: agentVersion, Demand: demand(), Circuits: circuits,
-		Offers: map[fleet.MarketKey]fleet.OfferList{f.MarketKey(): {Offers: offers, Read: now.Add(-time.Minute), Next: now.Add(time.Minute)}},
+		Now:          now,
+		Fleets:       []fleet.ManagedFleet{f},
+		AgentVersion: agentVersion,
+		Demand:       demand(),
+		Circuits:     circuits,
+		Offers: map[fleet.MarketKey]fleet.OfferList{
+			f.MarketKey(): {Offers: offers, Read: now.Add(-time.Minute), Next: now.Add(time.Minute)},
+		},
 	}
 }
 
@@ -50,8 +62,17 @@ func without(since time.Duration, places ...string) market.Circuits {
 		if place == "" {
 			offer = fleet.Offer{Lifetime: fleet.LifetimeStable}
 		}
-		cs.RecordShortage(market.Attempt{Operation: "k0", Provider: "local.here", Offers: []fleet.Offer{offer}},
-			market.Shortage{Class: fleet.ErrorCapacity, Message: "insufficient capacity", Zone: words[0], MachineType: words[1]}, now.Add(-since), func() float64 { return 0 })
+		cs.RecordShortage(
+			market.Attempt{Operation: "k0", Provider: "local.here", Offers: []fleet.Offer{offer}},
+			market.Shortage{
+				Class:       fleet.ErrorCapacity,
+				Message:     "insufficient capacity",
+				Zone:        words[0],
+				MachineType: words[1],
+			},
+			now.Add(-since),
+			func() float64 { return 0 },
+		)
 	}
 	return cs
 }
@@ -83,7 +104,13 @@ func TestARequestHoldsWhatTheFleetMayUseTheBestFirst(t *testing.T) {
 	gone, none := lot("a", "gone", 1), int64(0)
 	gone.Available = &none
 	arm, mac, same := lot("a", "arm", 1), lot("a", "mac", 1), lot("a", "same", 1)
-	arm.Platform.Arch, mac.Platform, same.Platform = "arm64", fleet.Platform{OS: "darwin", Arch: "x86_64"}, fleet.Platform{OS: "linux", Arch: "x86_64"}
+	arm.Platform.Arch, mac.Platform, same.Platform = "arm64", fleet.Platform{
+		OS:   "darwin",
+		Arch: "x86_64",
+	}, fleet.Platform{
+		OS:   "linux",
+		Arch: "x86_64",
+	}
 	gpu := lot("a", "gpu", 900)
 	gpu.Resources.GPU, gpu.Resources.Named = 1, map[string]int64{"gpu/l4": 1}
 	with := func(change func(*fleet.ManagedFleet)) fleet.ManagedFleet {
@@ -182,7 +209,8 @@ func TestAFleetWithoutRoomNamesItsOffersAndTheNextTry(t *testing.T) {
 	f := trading(1, 4)
 	p := planInput(selling(f, without(2*time.Second, "a m", "b m"), lot("a", "m", 1), lot("b", "m", 2))).Fleets[0]
 	want := "no offer has capacity: a m stable (no capacity), b m stable (no capacity); last error: insufficient capacity; next try in 3s"
-	if p.Constrained == nil || reason.WithNextTry(p.Constrained.Reason, p.Constrained.Until, now) != want || p.Waiting[0].TextAt(now) != "1 instance missing: "+want {
+	if p.Constrained == nil || reason.WithNextTry(p.Constrained.Reason, p.Constrained.Until, now) != want ||
+		p.Waiting[0].TextAt(now) != "1 instance missing: "+want {
 		t.Errorf("constrained %+v, waiting %+v\nwant %s", p.Constrained, p.Waiting, want)
 	}
 	if got, want := p.Offers.Considered[0].Reason.TextAt(now), "no capacity since 11:59 UTC, next try in 3s"; got != want {
@@ -203,7 +231,9 @@ func TestAFleetWithoutRoomNamesItsOffersAndTheNextTry(t *testing.T) {
 			t.Errorf("%s: create %d, %+v", name, p.Create, p.Constrained)
 		}
 	}
-	if p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand()}).Fleets[0]; p.Create != 1 || p.Constrained != nil || p.Offers != nil {
+	if p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand()}).Fleets[0]; p.Create != 1 ||
+		p.Constrained != nil ||
+		p.Offers != nil {
 		t.Errorf("where nobody can ask: create %d, %+v, %+v", p.Create, p.Constrained, p.Offers)
 	}
 }
@@ -213,7 +243,9 @@ func TestWithoutAMarketAFleetHasOneOfferOfItsOwnPrice(t *testing.T) {
 	f.Cost.Hourly = usd(7)
 	in := input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), AgentVersion: agentVersion}
 	p := planInput(in).Fleets[0]
-	if p.Create != 2 || len(p.Requests[0].Offers) != 0 || len(p.Offers.Considered) != 1 || p.Offers.Considered[0].Hourly != usd(7) || p.Offers.Worth() {
+	if p.Create != 2 || len(p.Requests[0].Offers) != 0 || len(p.Offers.Considered) != 1 ||
+		p.Offers.Considered[0].Hourly != usd(7) ||
+		p.Offers.Worth() {
 		t.Errorf("create %d, %+v", p.Create, p.Offers)
 	}
 	in.Circuits = without(time.Second, "")
@@ -242,7 +274,9 @@ func TestOldOffersAreUsedAndCalledOutdated(t *testing.T) {
 func pair() (cheap, dear fleet.ManagedFleet) {
 	cheap, dear = trading(0, 8), trading(0, 8)
 	cheap.ID, cheap.Address = "cheap", "fleet.cheap"
-	dear.ID, dear.Address, dear.Provider, dear.Market, dear.Cost.Hourly = "dear", "fleet.dear", "other.there", false, usd(1_000_000)
+	dear.ID, dear.Address, dear.Provider, dear.Market, dear.Cost.Hourly = "dear", "fleet.dear", "other.there", false, usd(
+		1_000_000,
+	)
 	return cheap, dear
 }
 
@@ -267,7 +301,14 @@ func TestDemandThatAFleetHasNoRoomForGoesToTheNextInTheSamePlan(t *testing.T) {
 			in.Demand, in.Instances = demand(waiting(6)), test.there // two on a host
 			out := planInput(in)
 			if out.Fleets[0].Create != test.cheap || out.Fleets[1].Create != test.dear || len(out.Unplaced) > 0 {
-				t.Errorf("cheap makes %d, dear %d, want %d and %d; unplaced %+v", out.Fleets[0].Create, out.Fleets[1].Create, test.cheap, test.dear, out.Unplaced)
+				t.Errorf(
+					"cheap makes %d, dear %d, want %d and %d; unplaced %+v",
+					out.Fleets[0].Create,
+					out.Fleets[1].Create,
+					test.cheap,
+					test.dear,
+					out.Unplaced,
+				)
 			}
 		})
 	}
@@ -279,8 +320,16 @@ func TestOneProbeIsForOneFleet(t *testing.T) {
 	in := selling(f, without(time.Minute, "a m"), lot("a", "m", 1))
 	in.Fleets = []fleet.ManagedFleet{g, f}
 	out := planInput(in)
-	if out.Fleets[0].Create != 1 || out.Fleets[1].Create != 0 || len(out.Fleets[1].Waiting) != 1 || out.Fleets[1].Waiting[0].Code() != "one_request_first" {
-		t.Errorf("%s makes %d, %s makes %d and waits for %+v", out.Fleets[0].Address, out.Fleets[0].Create, out.Fleets[1].Address, out.Fleets[1].Create, out.Fleets[1].Waiting)
+	if out.Fleets[0].Create != 1 || out.Fleets[1].Create != 0 || len(out.Fleets[1].Waiting) != 1 ||
+		out.Fleets[1].Waiting[0].Code() != "one_request_first" {
+		t.Errorf(
+			"%s makes %d, %s makes %d and waits for %+v",
+			out.Fleets[0].Address,
+			out.Fleets[0].Create,
+			out.Fleets[1].Address,
+			out.Fleets[1].Create,
+			out.Fleets[1].Waiting,
+		)
 	}
 }
 
@@ -288,14 +337,16 @@ func TestOneProbeIsForOneFleet(t *testing.T) {
 func TestWhateverTheOffersNoRequestBreaksARule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := trading(rapid.IntRange(0, 5).Draw(t, "min"), 8)
-		f.Placement.Spread = rapid.SampledFrom([]string{fleet.SpreadNone, fleet.SpreadZone, fleet.SpreadRegion}).Draw(t, "spread")
+		f.Placement.Spread = rapid.SampledFrom([]string{fleet.SpreadNone, fleet.SpreadZone, fleet.SpreadRegion}).
+			Draw(t, "spread")
 		f.Placement.Required = rapid.Bool().Draw(t, "required")
 		f.Placement.Zones = rapid.SampledFrom([][]string{nil, {"a"}, {"a", "b"}}).Draw(t, "zones")
 		var offers []fleet.Offer
 		for _, zone := range []string{"a", "b", "c"} {
 			for _, machineType := range []string{"m", "big"} {
 				if o := lot(zone, machineType, rapid.Int64Range(0, 3).Draw(t, "price")); rapid.Bool().Draw(t, "offered") {
-					o.Lifetime = rapid.SampledFrom([]fleet.LifetimeClass{fleet.LifetimeStable, fleet.LifetimePreemptible}).Draw(t, "lifetime")
+					o.Lifetime = rapid.SampledFrom([]fleet.LifetimeClass{fleet.LifetimeStable, fleet.LifetimePreemptible}).
+						Draw(t, "lifetime")
 					offers = append(offers, o)
 				}
 			}
@@ -336,7 +387,11 @@ func TestWhateverTheOffersNoRequestBreaksARule(t *testing.T) {
 				}
 			}
 		}
-		in.Offers[f.MarketKey()] = fleet.OfferList{Offers: rapid.Permutation(offers).Draw(t, "in another order"), Read: now.Add(-time.Minute), Next: now.Add(time.Minute)}
+		in.Offers[f.MarketKey()] = fleet.OfferList{
+			Offers: rapid.Permutation(offers).Draw(t, "in another order"),
+			Read:   now.Add(-time.Minute),
+			Next:   now.Add(time.Minute),
+		}
 		again := planInput(in)
 		if diff := cmp.Diff(out, again); diff != "" {
 			t.Fatalf("the order of the offers matters:\n%s", diff)

@@ -108,7 +108,13 @@ type Action struct {
 // Expected says that a wait is nothing amiss: it is over by itself, or somebody wants it.
 func Expected(wait reason.Reason) bool {
 	switch wait.Params.(type) {
-	case reason.IdleGrace, reason.Cooldown, reason.Pinned, reason.PaidMinimum, reason.RolloutWaits, reason.CanariesFirst, reason.PricesNotAsked:
+	case reason.IdleGrace,
+		reason.Cooldown,
+		reason.Pinned,
+		reason.PaidMinimum,
+		reason.RolloutWaits,
+		reason.CanariesFirst,
+		reason.PricesNotAsked:
 		return true
 	}
 	return false

@@ -42,13 +42,29 @@ func inForce(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) 
 	said = append(said, beyondPolicy(in.Policy, f)...)
 	say := func(d reason.Detail) { said = append(said, reason.Of(d)) }
 	if freeze, frozen := in.Overrides.Freeze(f); frozen {
-		say(reason.FreezeInForce{Fleet: name, Provider: string(freeze.Provider), Decided: decided(freeze.Attribution), ScaleUpOnly: freeze.ScaleUpOnly})
+		say(
+			reason.FreezeInForce{
+				Fleet:       name,
+				Provider:    string(freeze.Provider),
+				Decided:     decided(freeze.Attribution),
+				ScaleUpOnly: freeze.ScaleUpOnly,
+			},
+		)
 	}
 	if q, barred := in.Overrides.FleetQuarantine(f); barred {
 		say(reason.QuarantineInForce{Fleet: name, Image: q.Image, Decided: decided(q.Attribution)})
 	}
 	if o, holds := in.Overrides.ScaleOverride(f, in.Now); holds {
-		say(reason.ScaleInForce{Fleet: name, Min: o.Least(0), Max: o.Most(0), HasMin: o.Min != nil, HasMax: o.Max != nil, Decided: until(o.Attribution, o.Until)})
+		say(
+			reason.ScaleInForce{
+				Fleet:   name,
+				Min:     o.Least(0),
+				Max:     o.Most(0),
+				HasMin:  o.Min != nil,
+				HasMax:  o.Max != nil,
+				Decided: until(o.Attribution, o.Until),
+			},
+		)
 	}
 	if o, holds := in.Overrides.CostOverride(f, in.Now); holds {
 		say(costOverrideOf(f, o))

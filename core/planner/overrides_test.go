@@ -22,7 +22,9 @@ var ada = fleet.Attribution{By: "ada", At: now.Add(-time.Hour), Reason: "inciden
 func number(n int) *int { return &n }
 
 func override(f fleet.ManagedFleet, least, most *int, until time.Time) fleet.Overrides {
-	return fleet.Overrides{ScaleOverrides: []fleet.FleetScaleOverride{{Fleet: f.ID, Min: least, Max: most, Until: until, Attribution: ada}}}
+	return fleet.Overrides{
+		ScaleOverrides: []fleet.FleetScaleOverride{{Fleet: f.ID, Min: least, Max: most, Until: until, Attribution: ada}},
+	}
 }
 
 func pins(until time.Time, ids ...fleet.CapacityInstanceID) (s fleet.Overrides) {
@@ -66,7 +68,8 @@ func TestAnOverrideIsABoundOfItsOwnUntilItExpires(t *testing.T) {
 	if text := p.Bounds[1].Reason; text != reason.Of(reason.RaisedToMin{Min: 3, Override: until(ada, later)}) {
 		t.Error(text)
 	}
-	if len(p.Overrides) != 1 || p.Overrides[0].Commands()[0].Line != "forgeyard-fleet scale demo --clear" || !p.Next.Equal(later) {
+	if len(p.Overrides) != 1 || p.Overrides[0].Commands()[0].Line != "forgeyard-fleet scale demo --clear" ||
+		!p.Next.Equal(later) {
 		t.Errorf("it says %q and is looked at again at %s", p.Overrides, p.Next)
 	}
 }
@@ -102,7 +105,14 @@ func TestAPinnedRunnerIsNoChoice(t *testing.T) {
 		{"older than max_age", aged, []snapshot.Instance{idle(aged, 0), idle(aged, 1)}, pins(later, "i00"), "create 1, drain i01 (max_age)", true},
 		{"a removed fleet drains it, too", removed, instances(removed, h, h), pins(later, "i00"), "drain i01 (operator), drain i00 (operator)", false},
 	} {
-		in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Demand: demand(), Overrides: test.pins}
+		in := input{
+			Now:          now,
+			AgentVersion: agentVersion,
+			Fleets:       []fleet.ManagedFleet{test.fleet},
+			Instances:    test.instances,
+			Demand:       demand(),
+			Overrides:    test.pins,
+		}
 		p := planInput(in).Fleets[0]
 		if story(p) != test.want || p.Reached() != test.reached {
 			t.Errorf("%s: %s, reached %t; want %s, %t", test.name, story(p), p.Reached(), test.want, test.reached)
@@ -125,12 +135,22 @@ func TestAHaltedFleetIsDoneAndSaysWhoHaltedIt(t *testing.T) {
 		{"quarantined", fleet.Overrides{Quarantines: []fleet.Quarantine{{Fleet: f.ID, Attribution: ada}}}, "fleet_quarantined", reason.QuarantineInForce{Fleet: "demo", Decided: decided(ada)}},
 		{"its image is quarantined", fleet.Overrides{Quarantines: []fleet.Quarantine{{Image: "sha256:bad", Attribution: ada}}}, "fleet_quarantined", reason.QuarantineInForce{Fleet: "demo", Image: "sha256:bad", Decided: decided(ada)}},
 	} {
-		out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(waiting(9)), Overrides: test.overrides})
+		out := planInput(
+			input{
+				Now:          now,
+				AgentVersion: agentVersion,
+				Fleets:       []fleet.ManagedFleet{f},
+				Demand:       demand(waiting(9)),
+				Overrides:    test.overrides,
+			},
+		)
 		p := out.Fleets[0]
 		if p.Create > 0 || len(p.Actions) > 0 || !p.Reached() {
 			t.Errorf("%s: %s, reached %t", test.name, story(p), p.Reached())
 		}
-		if !slices.ContainsFunc(p.Waiting, func(w reason.Reason) bool { return w.Code() == test.code }) || len(p.Overrides) != 1 || p.Overrides[0] != reason.Of(test.says) {
+		if !slices.ContainsFunc(p.Waiting, func(w reason.Reason) bool { return w.Code() == test.code }) ||
+			len(p.Overrides) != 1 ||
+			p.Overrides[0] != reason.Of(test.says) {
 			t.Errorf("%s: waits %v, says %q", test.name, p.Waiting, p.Overrides)
 		}
 		if len(out.Unplaced) != 1 || !reason.Is[reason.NoCapacityNow](out.Unplaced[0].Reason) {
@@ -149,8 +169,10 @@ func TestAFrozenProviderIsNotToldAsAFrozenFleet(t *testing.T) {
 		"the fleet":    {fleet.Freeze{Fleet: f.ID, Attribution: ada}, reason.Of(reason.FleetFrozen{})},
 		"its provider": {fleet.Freeze{Provider: f.Provider, Attribution: ada}, reason.Of(reason.FleetFrozen{Provider: "local.here"})},
 	} {
-		out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(waiting(9)),
-			Overrides: fleet.Overrides{Freezes: []fleet.Freeze{test.freeze}}})
+		out := planInput(
+			input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(waiting(9)),
+				Overrides: fleet.Overrides{Freezes: []fleet.Freeze{test.freeze}}},
+		)
 		if w := out.Fleets[0].Waiting; len(w) != 1 || w[0] != test.want {
 			t.Errorf("%s: it waits %v", name, w)
 		}
@@ -195,15 +217,23 @@ func drawOverrides(t *rapid.T, in input) input {
 		}
 		switch rapid.IntRange(0, 5).Draw(t, "halt") {
 		case 0:
-			s.Freezes = append(s.Freezes, fleet.Freeze{Fleet: f.ID, ScaleUpOnly: rapid.Bool().Draw(t, "up only"), Attribution: ada})
+			s.Freezes = append(
+				s.Freezes,
+				fleet.Freeze{Fleet: f.ID, ScaleUpOnly: rapid.Bool().Draw(t, "up only"), Attribution: ada},
+			)
 		case 1:
 			s.Quarantines = append(s.Quarantines, fleet.Quarantine{Fleet: f.ID, Attribution: ada})
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "reservations") {
 			begin := now.Add(time.Duration(rapid.IntRange(-60, 60).Draw(t, "start")) * time.Minute)
 			s.Reservations = append(s.Reservations, fleet.CapacityReservation{
-				ID: fleet.CapacityReservationID(fmt.Sprintf("r%02d", len(s.Reservations))), Class: f.Class, Quantity: rapid.IntRange(1, 6).Draw(t, "quantity"),
-				Start: begin, End: begin.Add(time.Duration(rapid.IntRange(1, 90).Draw(t, "long")) * time.Minute),
+				ID: fleet.CapacityReservationID(
+					fmt.Sprintf("r%02d", len(s.Reservations)),
+				),
+				Class:    f.Class,
+				Quantity: rapid.IntRange(1, 6).Draw(t, "quantity"),
+				Start:    begin,
+				End:      begin.Add(time.Duration(rapid.IntRange(1, 90).Draw(t, "long")) * time.Minute),
 				LeadTime: time.Duration(rapid.IntRange(0, 30).Draw(t, "lead")) * time.Minute,
 			})
 		}
@@ -260,14 +290,19 @@ func holdsForOne(t *rapid.T, in input, f fleet.ManagedFleet, p FleetPlan) {
 		if _, pinned := in.Overrides.Pin(i.ID, now); pinned && a.Kind != Reactivate && f.Operational != fleet.FleetDraining {
 			t.Fatalf("%s %s, which is pinned: %s", a.Kind, i.ID, a.Reason)
 		}
-		if a.Kind == Drain && (f.Scheduler != "" && i.Leases > 0 || i.Busy && a.Cause != lifecycle.ForOperator && a.Cause != lifecycle.ForRollout) {
+		if a.Kind == Drain &&
+			(f.Scheduler != "" && i.Leases > 0 || i.Busy && a.Cause != lifecycle.ForOperator && a.Cause != lifecycle.ForRollout) {
 			t.Fatalf("%s drains the busy %s because of %s", p.Address, i.ID, a.Cause)
 		}
 		if a.Kind != Reactivate && f.Operational == fleet.FleetScaleUpOnly {
 			t.Fatalf("%s may only grow: %s", p.Address, story(p))
 		}
 	}
-	if reserved, _ := reservedFor(in.planning(), f); f.Operational == fleet.FleetActive && p.Desired < min(reserved, most) {
+	if reserved, _ := reservedFor(
+		in.planning(),
+		f,
+	); f.Operational == fleet.FleetActive &&
+		p.Desired < min(reserved, most) {
 		t.Fatalf("%s: %d are reserved and %d wanted: %s", p.Address, reserved, p.Desired, chain(p))
 	}
 }

@@ -76,7 +76,10 @@ func missing(groups []*group, supplies []*supply) {
 		for _, g := range groups {
 			if g.left > 0 && g.can[0] == s {
 				s.unplaced += g.left
-				left = append(left, &group{QueuedDemand: fleet.QueuedDemand{Resources: g.Resources, Admissible: g.left}, can: g.can[:1]})
+				left = append(
+					left,
+					&group{QueuedDemand: fleet.QueuedDemand{Resources: g.Resources, Admissible: g.left}, can: g.can[:1]},
+				)
 			}
 		}
 		if len(left) == 0 {
@@ -98,7 +101,11 @@ func newProblem(groups []*group, supplies []*supply) *problem {
 			names[name] = true
 		}
 	}
-	p := &problem{named: slices.Sorted(maps.Keys(names)), types: make(map[*supply][]int, len(supplies)), partly: map[int]bool{}}
+	p := &problem{
+		named:  slices.Sorted(maps.Keys(names)),
+		types:  make(map[*supply][]int, len(supplies)),
+		partly: map[int]bool{},
+	}
 	p.Dimensions = fixedDimensions + len(p.named)
 	if len(supplies) == 0 {
 		return p
@@ -113,7 +120,12 @@ func newProblem(groups []*group, supplies []*supply) *problem {
 	}
 	prices := comparablePrices(supplies)
 	for n, s := range supplies {
-		p.add(s, roomOf(s.fleet.Class), packing.Type{Price: prices[n], Charge: launchCharge, Limit: min(s.budget, packing.NoLimit)}, nil)
+		p.add(
+			s,
+			roomOf(s.fleet.Class),
+			packing.Type{Price: prices[n], Charge: launchCharge, Limit: min(s.budget, packing.NoLimit)},
+			nil,
+		)
 	}
 	p.addClasses(groups)
 	return p

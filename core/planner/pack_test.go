@@ -43,7 +43,16 @@ func creates(out Output) map[string]int {
 }
 
 func planOf(fleets []fleet.ManagedFleet, instances []snapshot.Instance, groups ...fleet.QueuedDemand) Output {
-	return planInput(input{Now: now, Fleets: fleets, Instances: instances, AgentVersion: agentVersion, Demand: demand(groups...), ImprovementSteps: DefaultImprovementSteps})
+	return planInput(
+		input{
+			Now:              now,
+			Fleets:           fleets,
+			Instances:        instances,
+			AgentVersion:     agentVersion,
+			Demand:           demand(groups...),
+			ImprovementSteps: DefaultImprovementSteps,
+		},
+	)
 }
 
 func TestNewHostsAreChosenByWhatTheyCostForTheJobsTogether(t *testing.T) {
@@ -94,10 +103,17 @@ func TestNewHostsAreChosenByWhatTheyCostForTheJobsTogether(t *testing.T) {
 func TestHostsThatAreThereAreUsedBeforeCheaperOnesAreMade(t *testing.T) {
 	dear, cheap := sized("dear", 8, 900_000, 10), sized("cheap", 8, 1, 10)
 	booting := instance(dear, 0, fleet.Bootstrapping)
-	if got := creates(planOf([]fleet.ManagedFleet{dear, cheap}, []snapshot.Instance{booting}, ask(3, 2, 4), ask(2, 1, 2))); len(got) != 0 {
+	if got := creates(
+		planOf([]fleet.ManagedFleet{dear, cheap}, []snapshot.Instance{booting}, ask(3, 2, 4), ask(2, 1, 2)),
+	); len(
+		got,
+	) != 0 {
 		t.Errorf("the jobs fit on the host that boots, and the plan creates %v", got)
 	}
-	if got := creates(planOf([]fleet.ManagedFleet{dear, cheap}, []snapshot.Instance{booting}, ask(3, 3, 4))); got["cheap"] != 1 || len(got) != 1 {
+	if got := creates(
+		planOf([]fleet.ManagedFleet{dear, cheap}, []snapshot.Instance{booting}, ask(3, 3, 4)),
+	); got["cheap"] != 1 ||
+		len(got) != 1 {
 		t.Errorf("the third job is too much for the host that boots, and the plan creates %v", got)
 	}
 }
@@ -107,7 +123,12 @@ func drawShapes(t *rapid.T) ([]fleet.ManagedFleet, []fleet.QueuedDemand) {
 	var fleets []fleet.ManagedFleet
 	for n := range rapid.IntRange(1, 4).Draw(t, "fleets") {
 		cpu := int64(1) << rapid.IntRange(1, 5).Draw(t, "size")
-		f := sized(fmt.Sprintf("f%d", n), cpu, rapid.Int64Range(0, 50_000).Draw(t, "price per cpu")*cpu, rapid.SampledFrom([]int{1, 3, 1000}).Draw(t, "max"))
+		f := sized(
+			fmt.Sprintf("f%d", n),
+			cpu,
+			rapid.Int64Range(0, 50_000).Draw(t, "price per cpu")*cpu,
+			rapid.SampledFrom([]int{1, 3, 1000}).Draw(t, "max"),
+		)
 		if rapid.IntRange(0, 3).Draw(t, "for docker") == 0 {
 			f.Class.Capabilities = []string{"docker"}
 		}
@@ -115,7 +136,11 @@ func drawShapes(t *rapid.T) ([]fleet.ManagedFleet, []fleet.QueuedDemand) {
 	}
 	var groups []fleet.QueuedDemand
 	for n := range rapid.IntRange(1, 6).Draw(t, "groups") {
-		g := ask(rapid.IntRange(1, 12).Draw(t, "jobs"), rapid.Int64Range(0, 8).Draw(t, "cpu"), rapid.Int64Range(0, 40).Draw(t, "memory"))
+		g := ask(
+			rapid.IntRange(1, 12).Draw(t, "jobs"),
+			rapid.Int64Range(0, 8).Draw(t, "cpu"),
+			rapid.Int64Range(0, 40).Draw(t, "memory"),
+		)
 		g.Priority = rapid.IntRange(0, 2).Draw(t, "priority")
 		g.OldestWait = time.Duration(n%2) * time.Minute
 		g.Requirement.Capabilities = rapid.SampledFrom([][]string{nil, nil, {"docker"}}).Draw(t, "capabilities")
@@ -168,7 +193,10 @@ func TestOneMoreJobLeavesNoneUncoveredThatComesBeforeIt(t *testing.T) {
 			t.Fatalf("one more job, and %d instead of %d of its kind have no host", is, was)
 		}
 		order := inOrder(groups)
-		at := slices.IndexFunc(order, func(g fleet.QueuedDemand) bool { return g.Requirement.Project == groups[k].Requirement.Project })
+		at := slices.IndexFunc(
+			order,
+			func(g fleet.QueuedDemand) bool { return g.Requirement.Project == groups[k].Requirement.Project },
+		)
 		for _, g := range order[:at] {
 			if was, is := uncovered(before, g), uncovered(after, g); is != was {
 				t.Fatalf("a less urgent job more, and %d instead of %d of a more urgent kind have no host", is, was)

@@ -71,14 +71,22 @@ func TestAHostWhoseMinimumIsPaidForIsNoChoiceForAScaleDown(t *testing.T) {
 func TestOfTwoThatCouldLeaveTheOneGoesWhoseBillingPeriodEndsFirst(t *testing.T) {
 	for name, f := range map[string]fleet.ManagedFleet{"follows demand": burst(1, 4, 0), "fixed": sampleFleet(1, 4, 0)} {
 		// The newest would go first if all were paid by the second.
-		all := []snapshot.Instance{made(f, 0, 110*time.Minute, 0, time.Hour), made(f, 1, 95*time.Minute, 0, time.Hour), made(f, 2, 65*time.Minute, 0, time.Hour)}
+		all := []snapshot.Instance{
+			made(f, 0, 110*time.Minute, 0, time.Hour),
+			made(f, 1, 95*time.Minute, 0, time.Hour),
+			made(f, 2, 65*time.Minute, 0, time.Hour),
+		}
 		f.Scaling.Min = 2
 		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: all, Demand: demand()}).Fleets[0]
 		if got := story(p); got != "drain i00 (scale_down)" {
 			t.Errorf("%s: %s", name, got)
 		}
 		all[0].Busy, all[0].Leases = true, 1
-		if p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: all, Demand: demand()}).Fleets[0]; len(p.Actions) != 1 || p.Actions[0].Instance != "i01" || p.Actions[0].Cause != lifecycle.ForScaleDown {
+		if p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: all, Demand: demand()}).Fleets[0]; len(
+			p.Actions,
+		) != 1 ||
+			p.Actions[0].Instance != "i01" ||
+			p.Actions[0].Cause != lifecycle.ForScaleDown {
 			t.Errorf("%s, and it is busy: %s", name, story(p))
 		}
 	}

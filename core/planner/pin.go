@@ -20,7 +20,10 @@ func mayChoose(f fleet.ManagedFleet, i snapshot.Instance) bool {
 func (p *FleetPlan) spare(f fleet.ManagedFleet, instances []snapshot.Instance) {
 	before := len(p.Drifted)
 	p.Drifted = slices.DeleteFunc(p.Drifted, func(d Drift) bool {
-		return slices.ContainsFunc(instances, func(i snapshot.Instance) bool { return i.ID == d.Instance && !mayChoose(f, i) })
+		return slices.ContainsFunc(
+			instances,
+			func(i snapshot.Instance) bool { return i.ID == d.Instance && !mayChoose(f, i) },
+		)
 	})
 	if kept := before - len(p.Drifted); kept > 0 {
 		p.wait(reason.Pinned{Outdated: kept})

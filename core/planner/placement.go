@@ -27,7 +27,12 @@ type freshHost struct {
 
 func newPlacement(p *problem, groups []*group, supplies []*supply) *placement {
 	spreads := slices.ContainsFunc(supplies, func(s *supply) bool { return s.over != nil })
-	return &placement{problem: p, groups: groups, supplies: supplies, moves: spreads || slices.ContainsFunc(groups, (*group).prefersStable)}
+	return &placement{
+		problem:  p,
+		groups:   groups,
+		supplies: supplies,
+		moves:    spreads || slices.ContainsFunc(groups, (*group).prefersStable),
+	}
 }
 
 func (p *placement) add(s *supply, number int, holds []packing.Holding) {
@@ -75,7 +80,7 @@ func (p *placement) may(holds []packing.Holding, s *supply) bool {
 }
 
 // prefersStable says that jobs which may run where the host can be taken away are
-// too important to be begun again for it [38]: those of a priority above 0.
+// too important to be begun again for it (spec §38): those of a priority above 0.
 func (g *group) prefersStable() bool { return g.Priority > 0 && g.PreemptibleAllowed }
 
 // preferStable moves the hosts of such jobs to stable fleets, whatever these cost:
@@ -94,7 +99,8 @@ func (p *placement) preferStable() {
 			continue
 		}
 		other := slices.IndexFunc(p.hosts, func(o freshHost) bool {
-			return o.at.fleet.Lifetime != fleet.LifetimePreemptible && !p.important(o.holds) && p.may(h.holds, o.at) && p.may(o.holds, h.at)
+			return o.at.fleet.Lifetime != fleet.LifetimePreemptible && !p.important(o.holds) && p.may(h.holds, o.at) &&
+				p.may(o.holds, h.at)
 		})
 		if other >= 0 {
 			o := &p.hosts[other]

@@ -12,7 +12,9 @@ import (
 func spotAndStable(spotMax, stableMax int) []fleet.ManagedFleet {
 	spot, stable := burst(0, spotMax, 0), burst(0, stableMax, 0)
 	spot.ID, spot.Address, spot.Lifetime, spot.Cost.Hourly = "f1", "fleet.a-spot", fleet.LifetimePreemptible, usd(10_000)
-	stable.ID, stable.Address, stable.Lifetime, stable.Cost.Hourly = "f2", "fleet.b-stable", fleet.LifetimeStable, usd(900_000)
+	stable.ID, stable.Address, stable.Lifetime, stable.Cost.Hourly = "f2", "fleet.b-stable", fleet.LifetimeStable, usd(
+		900_000,
+	)
 	return []fleet.ManagedFleet{spot, stable}
 }
 
@@ -27,7 +29,9 @@ func TestSpotPreemptibleCapacityIsUsedOnlyWherePolicyOrJobAllows(t *testing.T) {
 		{"jobs that allow it go where it is cheaper", allowed, "create 2; nothing"},
 		{"others never do, at whatever price", waiting(4), "nothing; create 2"},
 	} {
-		if got := stories(planInput(input{Now: now, Fleets: spotAndStable(9, 9), Demand: demand(test.jobs)})); got != test.want {
+		if got := stories(
+			planInput(input{Now: now, Fleets: spotAndStable(9, 9), Demand: demand(test.jobs)}),
+		); got != test.want {
 			t.Errorf("%s: %s; want %s", test.name, got, test.want)
 		}
 	}
@@ -35,7 +39,11 @@ func TestSpotPreemptibleCapacityIsUsedOnlyWherePolicyOrJobAllows(t *testing.T) {
 	if out.Fleets[0].Create != 0 || out.Fleets[1].Create != 1 || len(out.Unplaced) != 1 || out.Unplaced[0].Count != 2 {
 		t.Errorf("where the stable ones are used up: %s, unplaced %+v", stories(out), out.Unplaced)
 	}
-	refused := fleet.InstallationPolicy{Lifetimes: []fleet.LifetimeClass{fleet.LifetimeStable}}.Refusals(spotAndStable(9, 9)[0].RunnerFleet)
+	refused := fleet.InstallationPolicy{
+		Lifetimes: []fleet.LifetimeClass{fleet.LifetimeStable},
+	}.Refusals(
+		spotAndStable(9, 9)[0].RunnerFleet,
+	)
 	if len(refused) != 1 || refused[0].About != "lifetime_class" {
 		t.Errorf("by a policy of stable hosts: %+v", refused)
 	}
@@ -73,7 +81,8 @@ func TestWhatIsPreferredLeavesNobodyUncoveredWhoWouldBeCovered(t *testing.T) {
 		spread := rapid.Bool().Draw(t, "spread")
 		for n := range in.Fleets {
 			f := &in.Fleets[n]
-			f.Lifetime = rapid.SampledFrom([]fleet.LifetimeClass{fleet.LifetimeStable, fleet.LifetimePreemptible}).Draw(t, "lifetime")
+			f.Lifetime = rapid.SampledFrom([]fleet.LifetimeClass{fleet.LifetimeStable, fleet.LifetimePreemptible}).
+				Draw(t, "lifetime")
 			f.Cost.Hourly = usd(int64(rapid.IntRange(1, 9).Draw(t, "price")) * 100_000)
 			f.Provider = rapid.SampledFrom([]fleet.ProviderAddress{"a.x", "b.x"}).Draw(t, "provider")
 		}

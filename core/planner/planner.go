@@ -49,7 +49,12 @@ func distribute(in *planning) (map[fleet.RunnerFleetID]*supply, []UnplacedDemand
 			continue
 		}
 		slices.SortFunc(byScheduler[address], preferred)
-		a := assign(address, in.Demand[address], eligibility{policy: &in.Policy, supplies: byScheduler[address]}, in.improvementSteps)
+		a := assign(
+			address,
+			in.Demand[address],
+			eligibility{policy: &in.Policy, supplies: byScheduler[address]},
+			in.improvementSteps,
+		)
 		unplaced = append(unplaced, a.unplaced...)
 		maps.Copy(supplies, a.supplies)
 	}
@@ -58,7 +63,12 @@ func distribute(in *planning) (map[fleet.RunnerFleetID]*supply, []UnplacedDemand
 
 // beginFleet is what a fleet should have, and what is to happen whatever its number.
 func beginFleet(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance, s *supply) FleetPlan {
-	p := FleetPlan{Fleet: f.ID, Address: f.Address, Joined: f.Joined, Follows: f.Scheduler != "" && f.Operational == fleet.FleetActive}
+	p := FleetPlan{
+		Fleet:   f.ID,
+		Address: f.Address,
+		Joined:  f.Joined,
+		Follows: f.Scheduler != "" && f.Operational == fleet.FleetActive,
+	}
 	waiting, instances := unjoined(f, instances)
 	p.Counts = count(instances)
 	p.Desired, p.Bounds = desired(in, f, p.Counts, s)

@@ -97,48 +97,178 @@ func TestPlan(t *testing.T) {
 		want       string
 	}{
 		{name: "an empty fleet starts min", fleet: f, want: "create 2"},
-		{name: "what is on the way counts as capacity", fleet: f, instances: instances(f, p, fleet.Enrolling), want: "nothing"},
+		{
+			name:      "what is on the way counts as capacity",
+			fleet:     f,
+			instances: instances(f, p, fleet.Enrolling),
+			want:      "nothing",
+		},
 		{name: "warm runners come even without min", fleet: sampleFleet(0, 4, 3), want: "create 3"},
 		{name: "warm never passes max", fleet: sampleFleet(0, 2, 3), want: "create 2"},
-		{name: "draining rows are footprint and no capacity", fleet: f, instances: instances(f, h, fleet.Draining), want: "create 1"},
+		{
+			name:      "draining rows are footprint and no capacity",
+			fleet:     f,
+			instances: instances(f, h, fleet.Draining),
+			want:      "create 1",
+		},
 		{name: "rows not proven gone are held against max", fleet: f,
 			instances: instances(f, h, fleet.Terminating, fleet.Failed, fleet.Quarantined), want: "limited_by_max"},
-		{name: "a silent runner is replaced while max allows", fleet: f, instances: []snapshot.Instance{instance(f, 0, h), silent(instance(f, 1, h))}, want: "create 1"},
-		{name: "the unsent leave first", fleet: sampleFleet(1, 4, 0), instances: instances(f, h, h, r), want: "cancel i02 (cancelled), drain i01 (scale_down)"},
-		{name: "the never admitted leave before the admitted", fleet: sampleFleet(1, 4, 0), instances: instances(f, h, fleet.Bootstrapping), want: "withdraw i01 (withdrawn)"},
-		{name: "a request under way is waited for", fleet: sampleFleet(1, 4, 0), instances: instances(f, h, p), want: "request_pending"},
-		{name: "idle runners leave before busy ones, the newest first", fleet: sampleFleet(1, 4, 0),
-			instances: []snapshot.Instance{instance(f, 0, h), instance(f, 1, h), busy(instance(f, 2, h))}, want: "drain i01 (scale_down), drain i00 (scale_down)"},
+		{
+			name:      "a silent runner is replaced while max allows",
+			fleet:     f,
+			instances: []snapshot.Instance{instance(f, 0, h), silent(instance(f, 1, h))},
+			want:      "create 1",
+		},
+		{
+			name:      "the unsent leave first",
+			fleet:     sampleFleet(1, 4, 0),
+			instances: instances(f, h, h, r),
+			want:      "cancel i02 (cancelled), drain i01 (scale_down)",
+		},
+		{
+			name:      "the never admitted leave before the admitted",
+			fleet:     sampleFleet(1, 4, 0),
+			instances: instances(f, h, fleet.Bootstrapping),
+			want:      "withdraw i01 (withdrawn)",
+		},
+		{
+			name:      "a request under way is waited for",
+			fleet:     sampleFleet(1, 4, 0),
+			instances: instances(f, h, p),
+			want:      "request_pending",
+		},
+		{
+			name:  "idle runners leave before busy ones, the newest first",
+			fleet: sampleFleet(1, 4, 0),
+			instances: []snapshot.Instance{
+				instance(f, 0, h),
+				instance(f, 1, h),
+				busy(instance(f, 2, h)),
+			},
+			want: "drain i01 (scale_down), drain i00 (scale_down)",
+		},
 		{name: "outdated idle runners leave before up-to-date ones", fleet: sampleFleet(1, 4, 0),
 			instances: []snapshot.Instance{outdated(instance(f, 0, h)), instance(f, 1, h)}, want: "drain i00 (scale_down)"},
 		{name: "busy runners leave after their job where the file asks for fewer", fleet: sampleFleet(1, 4, 0),
 			instances: []snapshot.Instance{busy(instance(f, 0, h)), busy(instance(f, 1, h))}, want: "drain i01 (operator)"},
-		{name: "a removed fleet drains whole", fleet: with(f, fleet.FleetDraining), instances: instances(f, h, r), want: "cancel i01 (cancelled), drain i00 (operator)"},
-		{name: "a frozen fleet is left alone", fleet: with(sampleFleet(0, 4, 0), fleet.FleetFrozen), instances: instances(f, h, h), want: "fleet_frozen"},
-		{name: "a scale-up-only fleet never shrinks", fleet: with(sampleFleet(0, 4, 0), fleet.FleetScaleUpOnly), instances: instances(f, h, h), want: "nothing"},
-		{name: "can't see is not zero: nothing is taken away", fleet: sampleFleet(1, 4, 0), instances: instances(f, h, h), unobserved: "timeout", want: "unobservable"},
-		{name: "can't see doesn't stop what was never sent from being cancelled", fleet: sampleFleet(1, 4, 0), instances: instances(f, h, r), unobserved: "timeout", want: "cancel i01 (cancelled)"},
-		{name: "a held fleet starts nothing", fleet: f, hold: &snapshot.Hold{Until: now.Add(time.Second), Reason: reason.Plain("back-off")}, want: "held_back"},
-		{name: "a hold that is over is over", fleet: f, hold: &snapshot.Hold{Until: now, Reason: reason.Plain("back-off")}, want: "create 2"},
-		{name: "one outdated runner is replaced at a time", fleet: f,
-			instances: []snapshot.Instance{outdated(instance(f, 0, h)), outdated(instance(f, 1, h))}, want: "drain i00 (rollout)"},
-		{name: "an idle outdated runner goes before a busy one", fleet: f,
-			instances: []snapshot.Instance{busy(outdated(instance(f, 0, h))), outdated(instance(f, 1, h))}, want: "drain i01 (rollout)"},
-		{name: "nothing is replaced while the fleet is short", fleet: sampleFleet(3, 3, 0),
-			instances: []snapshot.Instance{outdated(instance(f, 0, h)), instance(f, 1, h), instance(f, 2, fleet.Quarantined)}, want: "limited_by_max"},
-		{name: "an outdated request that was never sent is cancelled", fleet: f, instances: []snapshot.Instance{instance(f, 0, h), outdated(instance(f, 1, r))}, want: "cancel i01 (cancelled)"},
-		{name: "an outdated host that was never admitted is withdrawn", fleet: f, instances: []snapshot.Instance{instance(f, 0, h), outdated(instance(f, 1, fleet.Enrolling))}, want: "withdraw i01 (withdrawn)"},
-		{name: "a runner admitted under a laxer policy is replaced", fleet: strict, instances: []snapshot.Instance{lax(instance(f, 0, h)), instance(f, 1, h)}, want: "drain i00 (rollout)"},
-		{name: "a replacement waits until the last one has a successor", fleet: f,
-			instances: []snapshot.Instance{outdated(instance(f, 0, h)), instance(f, 1, fleet.Enrolling), instance(f, 2, fleet.Terminating)}, want: "nothing"},
-		{name: "nothing is replaced while new ones can't start", fleet: f,
-			instances: []snapshot.Instance{outdated(instance(f, 0, h)), instance(f, 1, h)}, hold: &snapshot.Hold{Reason: reason.Plain("the image doesn't exist")}, want: "held_back"},
+		{
+			name:      "a removed fleet drains whole",
+			fleet:     with(f, fleet.FleetDraining),
+			instances: instances(f, h, r),
+			want:      "cancel i01 (cancelled), drain i00 (operator)",
+		},
+		{
+			name:      "a frozen fleet is left alone",
+			fleet:     with(sampleFleet(0, 4, 0), fleet.FleetFrozen),
+			instances: instances(f, h, h),
+			want:      "fleet_frozen",
+		},
+		{
+			name:      "a scale-up-only fleet never shrinks",
+			fleet:     with(sampleFleet(0, 4, 0), fleet.FleetScaleUpOnly),
+			instances: instances(f, h, h),
+			want:      "nothing",
+		},
+		{
+			name:       "can't see is not zero: nothing is taken away",
+			fleet:      sampleFleet(1, 4, 0),
+			instances:  instances(f, h, h),
+			unobserved: "timeout",
+			want:       "unobservable",
+		},
+		{
+			name:       "can't see doesn't stop what was never sent from being cancelled",
+			fleet:      sampleFleet(1, 4, 0),
+			instances:  instances(f, h, r),
+			unobserved: "timeout",
+			want:       "cancel i01 (cancelled)",
+		},
+		{
+			name:  "a held fleet starts nothing",
+			fleet: f,
+			hold:  &snapshot.Hold{Until: now.Add(time.Second), Reason: reason.Plain("back-off")},
+			want:  "held_back",
+		},
+		{
+			name:  "a hold that is over is over",
+			fleet: f,
+			hold:  &snapshot.Hold{Until: now, Reason: reason.Plain("back-off")},
+			want:  "create 2",
+		},
+		{
+			name:  "one outdated runner is replaced at a time",
+			fleet: f,
+			instances: []snapshot.Instance{
+				outdated(instance(f, 0, h)),
+				outdated(instance(f, 1, h)),
+			},
+			want: "drain i00 (rollout)",
+		},
+		{
+			name:  "an idle outdated runner goes before a busy one",
+			fleet: f,
+			instances: []snapshot.Instance{
+				busy(outdated(instance(f, 0, h))),
+				outdated(instance(f, 1, h)),
+			},
+			want: "drain i01 (rollout)",
+		},
+		{
+			name:  "nothing is replaced while the fleet is short",
+			fleet: sampleFleet(3, 3, 0),
+			instances: []snapshot.Instance{
+				outdated(instance(f, 0, h)),
+				instance(f, 1, h),
+				instance(f, 2, fleet.Quarantined),
+			},
+			want: "limited_by_max",
+		},
+		{
+			name:      "an outdated request that was never sent is cancelled",
+			fleet:     f,
+			instances: []snapshot.Instance{instance(f, 0, h), outdated(instance(f, 1, r))},
+			want:      "cancel i01 (cancelled)",
+		},
+		{
+			name:      "an outdated host that was never admitted is withdrawn",
+			fleet:     f,
+			instances: []snapshot.Instance{instance(f, 0, h), outdated(instance(f, 1, fleet.Enrolling))},
+			want:      "withdraw i01 (withdrawn)",
+		},
+		{
+			name:      "a runner admitted under a laxer policy is replaced",
+			fleet:     strict,
+			instances: []snapshot.Instance{lax(instance(f, 0, h)), instance(f, 1, h)},
+			want:      "drain i00 (rollout)",
+		},
+		{
+			name:  "a replacement waits until the last one has a successor",
+			fleet: f,
+			instances: []snapshot.Instance{
+				outdated(instance(f, 0, h)),
+				instance(f, 1, fleet.Enrolling),
+				instance(f, 2, fleet.Terminating),
+			},
+			want: "nothing",
+		},
+		{
+			name:  "nothing is replaced while new ones can't start",
+			fleet: f,
+			instances: []snapshot.Instance{
+				outdated(instance(f, 0, h)),
+				instance(f, 1, h),
+			},
+			hold: &snapshot.Hold{Reason: reason.Plain("the image doesn't exist")},
+			want: "held_back",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			in := input{Now: now, Fleets: []fleet.ManagedFleet{tt.fleet}, Instances: tt.instances, AgentVersion: agentVersion}
 			if tt.unobserved != "" {
-				in.Unobserved = map[fleet.ProviderAddress]reason.Reason{"local.here": reason.Of(reason.InspectionFailed{Message: tt.unobserved})}
+				in.Unobserved = map[fleet.ProviderAddress]reason.Reason{
+					"local.here": reason.Of(reason.InspectionFailed{Message: tt.unobserved}),
+				}
 			}
 			if tt.hold != nil {
 				in.Holds = map[fleet.RunnerFleetID]snapshot.Hold{"f1": *tt.hold}
@@ -160,7 +290,9 @@ func TestTheChainOfBoundsSaysWhyThisMany(t *testing.T) {
 	if diff := cmp.Diff(want, p.Bounds); diff != "" {
 		t.Errorf("bounds differ (-want +got):\n%s", diff)
 	}
-	if p.CreateReason != reason.Of(reason.ScaleUp{To: 3, Because: reason.Of(reason.KeepWarm{Idle: 5}), Limit: reason.Of(reason.LimitedByMax{Max: 3})}) {
+	if p.CreateReason != reason.Of(
+		reason.ScaleUp{To: 3, Because: reason.Of(reason.KeepWarm{Idle: 5}), Limit: reason.Of(reason.LimitedByMax{Max: 3})},
+	) {
 		t.Errorf("reason = %q", p.CreateReason)
 	}
 }
@@ -171,7 +303,8 @@ func world(t *rapid.T) input {
 	f.Scaling.Max = rapid.IntRange(0, 8).Draw(t, "max")
 	f.Scaling.Min = rapid.IntRange(0, f.Scaling.Max).Draw(t, "min")
 	f.Scaling.Warm = rapid.IntRange(0, 10).Draw(t, "warm")
-	f.Operational = rapid.SampledFrom([]fleet.FleetOperationalState{fleet.FleetActive, fleet.FleetScaleUpOnly, fleet.FleetFrozen, fleet.FleetDraining}).Draw(t, "operational")
+	f.Operational = rapid.SampledFrom([]fleet.FleetOperationalState{fleet.FleetActive, fleet.FleetScaleUpOnly, fleet.FleetFrozen, fleet.FleetDraining}).
+		Draw(t, "operational")
 	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}}
 	for n := range rapid.IntRange(0, 12).Draw(t, "instances") {
 		i := instance(f, n, rapid.SampledFrom(fleet.CapacityInstanceStates()).Draw(t, "state"))
@@ -182,7 +315,9 @@ func world(t *rapid.T) input {
 		in.Instances = append(in.Instances, i)
 	}
 	if rapid.Bool().Draw(t, "unobserved") {
-		in.Unobserved = map[fleet.ProviderAddress]reason.Reason{"local.here": reason.Of(reason.InspectionFailed{Message: "timeout"})}
+		in.Unobserved = map[fleet.ProviderAddress]reason.Reason{
+			"local.here": reason.Of(reason.InspectionFailed{Message: "timeout"}),
+		}
 	}
 	return in
 }

@@ -9,9 +9,9 @@ import (
 )
 
 // policyChecks are what the installation's policy has to say about jobs on a fleet
-// that meets all that they require [173-175]. They only ever refuse.
+// that meets all that they require (spec §173-175). They only ever refuse.
 var policyChecks = []func(p *fleet.InstallationPolicy, d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail{
-	// Hostile jobs get a machine of their own kind, or none [216].
+	// Hostile jobs get a machine of their own kind, or none (spec §216).
 	func(p *fleet.InstallationPolicy, d *fleet.QueuedDemand, f *fleet.ManagedFleet) reason.Detail {
 		switch has := f.Class.Isolation; {
 		case !d.Requirement.Hostile || p.RunsHostile(f.Class):
@@ -29,7 +29,8 @@ var policyChecks = []func(p *fleet.InstallationPolicy, d *fleet.QueuedDemand, f 
 // may.
 func unentitled(p *fleet.InstallationPolicy, tenant, project, class string) reason.Detail {
 	entitlements := p.EntitlementsTo(class)
-	if len(entitlements) == 0 || slices.ContainsFunc(entitlements, func(e fleet.Entitlement) bool { return e.Names(tenant, project) }) {
+	if len(entitlements) == 0 ||
+		slices.ContainsFunc(entitlements, func(e fleet.Entitlement) bool { return e.Names(tenant, project) }) {
 		return nil
 	}
 	return reason.NotEntitled{Tenant: tenant, Project: project, Class: class}
@@ -145,7 +146,13 @@ func (c *entitledClass) limit(of want, class string) limit {
 				there += w.quantity
 			}
 		}
-		return reason.EntitlementLimit{Missing: missing, Entitlements: reason.ListOf(names...), Class: class, Allowed: allowed, Instances: there}
+		return reason.EntitlementLimit{
+			Missing:      missing,
+			Entitlements: reason.ListOf(names...),
+			Class:        class,
+			Allowed:      allowed,
+			Instances:    there,
+		}
 	}
 }
 

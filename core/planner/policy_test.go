@@ -78,7 +78,16 @@ func TestEntitlementsLimitHowManyInstancesOfAClassThereAre(t *testing.T) {
 		{"a tenant's fleet has what is that tenant's", entitling(acme, globex), nil, []fleet.QueuedDemand{ownedBy(waiting(20), "acme", "")}, "create 3, entitlement_limit; create 2, entitlement_limit"},
 		{"one without a limit lifts the others'", entitling(acme, free), nil, []fleet.QueuedDemand{ownedBy(waiting(8), "initech", "")}, "nothing; create 4"},
 	} {
-		out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{one, two}, Instances: test.there, Demand: demand(test.jobs...), Policy: test.policy})
+		out := planInput(
+			input{
+				Now:          now,
+				AgentVersion: agentVersion,
+				Fleets:       []fleet.ManagedFleet{one, two},
+				Instances:    test.there,
+				Demand:       demand(test.jobs...),
+				Policy:       test.policy,
+			},
+		)
 		if got := story(out.Fleets[0]) + "; " + story(out.Fleets[1]); got != test.want {
 			t.Errorf("%s: %s; want %s", test.name, got, test.want)
 		}
@@ -88,7 +97,14 @@ func TestEntitlementsLimitHowManyInstancesOfAClassThereAre(t *testing.T) {
 func TestAnEntitlementThatBindsSaysSoInASentence(t *testing.T) {
 	f := burst(0, 9, 0)
 	p := entitling(fleet.Entitlement{Name: "gold", Class: "c", Tenants: []string{"acme"}, Max: 2})
-	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: instances(f, fleet.Bootstrapping, fleet.Bootstrapping), Demand: demand(ownedBy(waiting(9), "acme", "")), Policy: p}
+	in := input{
+		Now:          now,
+		AgentVersion: agentVersion,
+		Fleets:       []fleet.ManagedFleet{f},
+		Instances:    instances(f, fleet.Bootstrapping, fleet.Bootstrapping),
+		Demand:       demand(ownedBy(waiting(9), "acme", "")),
+		Policy:       p,
+	}
 	out := planInput(in)
 	got := []string{out.Unplaced[0].Reason.Text()}
 	for _, w := range out.Fleets[0].Waiting {
@@ -101,10 +117,16 @@ func TestAnEntitlementThatBindsSaysSoInASentence(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	in.Policy.Entitlements = append(in.Policy.Entitlements, fleet.Entitlement{Name: "silver", Class: "c", Tenants: []string{"globex"}, Max: 1})
+	in.Policy.Entitlements = append(
+		in.Policy.Entitlements,
+		fleet.Entitlement{Name: "silver", Class: "c", Tenants: []string{"globex"}, Max: 1},
+	)
 	in.Instances = append(in.Instances, instance(f, 2, fleet.Bootstrapping))
 	out = planInput(in)
-	if want := `the entitlements "gold", "silver" allow 3 instances of class "c" together, 3 in use`; !strings.Contains(out.Unplaced[0].Reason.Text(), want) {
+	if want := `the entitlements "gold", "silver" allow 3 instances of class "c" together, 3 in use`; !strings.Contains(
+		out.Unplaced[0].Reason.Text(),
+		want,
+	) {
 		t.Errorf("%q lacks %q", out.Unplaced[0].Reason.Text(), want)
 	}
 }
@@ -135,7 +157,9 @@ func TestHostileTenantsRequireTheIsolationOfThePolicy(t *testing.T) {
 		{"both requirements hold", isolated("vm"), own, fleet.InstallationPolicy{}, `the jobs require isolation "container", and the class has "vm"`},
 		{"ordinary jobs may use such hosts", isolated("vm"), waiting(2), fleet.InstallationPolicy{}, "create 1"},
 	} {
-		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Demand: demand(test.jobs), Policy: test.policy})
+		out := planInput(
+			input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Demand: demand(test.jobs), Policy: test.policy},
+		)
 		got := story(out.Fleets[0])
 		if len(out.Unplaced) > 0 {
 			got = out.Unplaced[0].Nearest[0].Reason.Text()
@@ -172,7 +196,10 @@ func drawOwners(t *rapid.T, in input) input {
 	d := in.Demand[ci]
 	for n := range d.Snapshot.Queued {
 		r := &d.Snapshot.Queued[n].Requirement
-		r.Tenant, r.Project = rapid.SampledFrom([]string{"", "acme", "globex"}).Draw(t, "tenant"), rapid.SampledFrom([]string{"", "kernel", "web"}).Draw(t, "project")
+		r.Tenant, r.Project = rapid.SampledFrom([]string{"", "acme", "globex"}).
+			Draw(t, "tenant"),
+			rapid.SampledFrom([]string{"", "kernel", "web"}).
+				Draw(t, "project")
 		r.Hostile = rapid.Bool().Draw(t, "hostile")
 	}
 	return in
@@ -194,7 +221,13 @@ func TestAPolicyNeverMakesAnythingEligibleThatIsNotWithoutIt(t *testing.T) {
 				// policies with entitlements the class is the same when both limit it.
 				limited := len(before.EntitlementsTo(f.Class.Name)) > 0
 				if with.ok() && !without.ok() && !limited {
-					t.Fatalf("%+v may use %s by %+v, and without it: %s", d.Requirement, f.Address, policy.Entitlements, without.reason)
+					t.Fatalf(
+						"%+v may use %s by %+v, and without it: %s",
+						d.Requirement,
+						f.Address,
+						policy.Entitlements,
+						without.reason,
+					)
 				}
 				if with.ok() && !eligible(&fleet.InstallationPolicy{HostileIsolation: policy.HostileIsolation}, &d, &f).ok() {
 					t.Fatalf("%+v may use %s by entitlements alone", d.Requirement, f.Address)
@@ -233,10 +266,21 @@ func TestWhateverTheEntitlementsTheirLimitsHold(t *testing.T) {
 func TestAFleetThatThePolicyNoLongerAllowsStaysAndIsShown(t *testing.T) {
 	f := burst(2, 4, 0)
 	f.Lifetime, f.Placement.Regions = fleet.LifetimePreemptible, []string{"us"}
-	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: instances(f, fleet.Healthy, fleet.Healthy), Demand: demand(),
-		Policy: fleet.InstallationPolicy{Lifetimes: []fleet.LifetimeClass{fleet.LifetimeStable}, Regions: []string{"eu"}}}
+	in := input{
+		Now:          now,
+		AgentVersion: agentVersion,
+		Fleets:       []fleet.ManagedFleet{f},
+		Instances:    instances(f, fleet.Healthy, fleet.Healthy),
+		Demand:       demand(),
+		Policy: fleet.InstallationPolicy{
+			Lifetimes: []fleet.LifetimeClass{fleet.LifetimeStable},
+			Regions:   []string{"eu"},
+		},
+	}
 	p := planInput(in).Fleets[0]
-	if story(p) != "nothing" || len(p.Overrides) != 2 || !strings.Contains(p.Overrides[0].Text(), "the lifetime preemptible") || !strings.Contains(p.Overrides[1].Text(), `the region "us"`) {
+	if story(p) != "nothing" || len(p.Overrides) != 2 ||
+		!strings.Contains(p.Overrides[0].Text(), "the lifetime preemptible") ||
+		!strings.Contains(p.Overrides[1].Text(), `the region "us"`) {
 		t.Errorf("%s; it says %q", story(p), p.Overrides)
 	}
 }
@@ -251,7 +295,8 @@ func TestWhatIsWhereTheFleetMayNotBeAnyMoreIsReplacedAfterItsJobs(t *testing.T) 
 	in.Instances[0].Zone, in.Instances[1].Zone = "x", "a"
 	in.Instances[0].Leases, in.Instances[0].Busy = 1, true
 	p := planInput(in).Fleets[0]
-	if story(p) != "drain i00 (rollout)" || len(p.Drifted) != 1 || p.Drifted[0].Reason != reason.Of(reason.RegionDisallowed{Region: "us"}) {
+	if story(p) != "drain i00 (rollout)" || len(p.Drifted) != 1 ||
+		p.Drifted[0].Reason != reason.Of(reason.RegionDisallowed{Region: "us"}) {
 		t.Errorf("%s; drifted %+v", story(p), p.Drifted)
 	}
 }
@@ -261,7 +306,13 @@ func TestRunnerUnfitForHostileJobsIsReplaced(t *testing.T) {
 	f.Class.Isolation = "vm"
 	i := instance(f, 0, fleet.Healthy)
 	i.Scheduling = fleet.Scheduling{Scheduler: ci, Ref: "r", Hostile: true}
-	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{i}, Demand: demand()}
+	in := input{
+		Now:          now,
+		AgentVersion: agentVersion,
+		Fleets:       []fleet.ManagedFleet{f},
+		Instances:    []snapshot.Instance{i},
+		Demand:       demand(),
+	}
 	if p := planInput(in).Fleets[0]; len(p.Drifted) != 0 {
 		t.Errorf("by a policy that allows it: %+v", p.Drifted)
 	}
@@ -273,8 +324,19 @@ func TestRunnerUnfitForHostileJobsIsReplaced(t *testing.T) {
 
 func TestAReservationForSomebodyWhoIsNotEntitledCannotBeHad(t *testing.T) {
 	f := burst(0, 4, 0)
-	r := fleet.CapacityReservation{Name: "r", Class: f.Class, Quantity: 2, Start: now.Add(-time.Hour), End: now.Add(time.Hour)}
-	in := input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Policy: entitling(fleet.Entitlement{Name: "gold", Class: "c", Tenants: []string{"acme"}})}
+	r := fleet.CapacityReservation{
+		Name:     "r",
+		Class:    f.Class,
+		Quantity: 2,
+		Start:    now.Add(-time.Hour),
+		End:      now.Add(time.Hour),
+	}
+	in := input{
+		Now:    now,
+		Fleets: []fleet.ManagedFleet{f},
+		Demand: demand(),
+		Policy: entitling(fleet.Entitlement{Name: "gold", Class: "c", Tenants: []string{"acme"}}),
+	}
 	for tenant, want := range map[string]string{"acme": "", "": "", "globex": `reservation.r can't be kept: tenant "globex" is not entitled to the class "c"`} {
 		r.Scope.Tenant = tenant
 		in.Reservations = []fleet.CapacityReservation{r}

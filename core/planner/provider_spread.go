@@ -50,7 +50,10 @@ func providerSpreadsOf(in *planning) providerSpreads {
 		}
 		key := spreadKey{f.Class.ID(), f.Scheduler}
 		keys[f.ID] = key
-		if _, barred := in.Overrides.FleetQuarantine(f); barred || f.Operational == fleet.FleetFrozen || f.Operational == fleet.FleetDraining {
+		if _, barred := in.Overrides.FleetQuarantine(
+			f,
+		); barred || f.Operational == fleet.FleetFrozen ||
+			f.Operational == fleet.FleetDraining {
 			continue
 		}
 		if byKey[key] == nil {
@@ -257,7 +260,9 @@ func (p *placement) spreadOverProviders() {
 func (p *placement) scarcest(h *freshHost, there map[fleet.ProviderAddress]int) (to *supply) {
 	least := there[h.at.fleet.Provider] - 1
 	for _, s := range p.supplies {
-		if s.over == h.at.over && there[s.fleet.Provider] < least && s.fresh < s.budget && lifetimeOf(s) == lifetimeOf(h.at) && p.may(h.holds, s) {
+		if s.over == h.at.over && there[s.fleet.Provider] < least && s.fresh < s.budget &&
+			lifetimeOf(s) == lifetimeOf(h.at) &&
+			p.may(h.holds, s) {
 			to, least = s, there[s.fleet.Provider]
 		}
 	}
@@ -273,5 +278,10 @@ func spreadChange(s *supply, more int) reason.Detail {
 	if more == 0 {
 		return nil
 	}
-	return reason.SpreadOverProviders{Class: s.fleet.Class.Name, More: max(0, more), Fewer: max(0, -more), Providers: s.over.shares()}
+	return reason.SpreadOverProviders{
+		Class:     s.fleet.Class.Name,
+		More:      max(0, more),
+		Fewer:     max(0, -more),
+		Providers: s.over.shares(),
+	}
 }

@@ -20,7 +20,13 @@ func spreading(required bool, most ...int) (fleets []fleet.ManagedFleet) {
 	for n, max := range most {
 		f := burst(0, max, 0)
 		letter := string(rune('a' + n))
-		f.ID, f.Address, f.Provider = fleet.RunnerFleetID("f"+letter), fleet.FleetAddress("fleet."+letter), fleet.ProviderAddress(letter+".x")
+		f.ID, f.Address, f.Provider = fleet.RunnerFleetID(
+			"f"+letter,
+		), fleet.FleetAddress(
+			"fleet."+letter,
+		), fleet.ProviderAddress(
+			letter+".x",
+		)
 		f.Placement = fleet.PlacementPolicy{Spread: fleet.SpreadProvider, Required: required}
 		f.Cost.Hourly = usd(int64(1+n) * 100_000)
 		fleets = append(fleets, f)
@@ -79,7 +85,9 @@ func TestHostsAreMadeAtTheProviderThatHasTheFewestOfTheClass(t *testing.T) {
 		{"jobs go only where they may", placed, nil, onlyA, "create 4; nothing"},
 		{"a fleet that doesn't spread isn't part of it", mixed, nil, two(8), "create 4; nothing"},
 	} {
-		out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: test.fleets, Instances: test.there, Demand: demand(test.jobs)})
+		out := planInput(
+			input{Now: now, AgentVersion: agentVersion, Fleets: test.fleets, Instances: test.there, Demand: demand(test.jobs)},
+		)
 		if got := stories(out); got != test.want {
 			t.Errorf("%s: %s; want %s", test.name, got, test.want)
 		}
@@ -89,7 +97,15 @@ func TestHostsAreMadeAtTheProviderThatHasTheFewestOfTheClass(t *testing.T) {
 func TestASpreadOverProvidersSaysInASentenceWhereItBinds(t *testing.T) {
 	var got []string
 	for _, fleets := range [][]fleet.ManagedFleet{spreading(false, 9, 9), spreading(true, 9, 1)} {
-		out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: fleets, Instances: bootingAt(fleets[0], 1), Demand: demand(waiting(16))})
+		out := planInput(
+			input{
+				Now:          now,
+				AgentVersion: agentVersion,
+				Fleets:       fleets,
+				Instances:    bootingAt(fleets[0], 1),
+				Demand:       demand(waiting(16)),
+			},
+		)
 		for _, p := range out.Fleets {
 			for _, b := range p.Bounds {
 				if b.Name == "spread" {
@@ -144,7 +160,15 @@ func TestWhateverIsWantedARequiredSpreadStaysEven(t *testing.T) {
 		}
 		for provider, n := range has {
 			if len(has) > 1 && made[provider] > 0 && n > evenShare(total, len(has)) {
-				t.Fatalf("%s has %d of %d at %d providers, and makes %d: %s", provider, n, total, len(has), made[provider], stories(out))
+				t.Fatalf(
+					"%s has %d of %d at %d providers, and makes %d: %s",
+					provider,
+					n,
+					total,
+					len(has),
+					made[provider],
+					stories(out),
+				)
 			}
 		}
 	})
@@ -157,7 +181,15 @@ func TestEvenShareIgnoresFleetThatCancelsRequests(t *testing.T) {
 	fleets := spreading(true, 9, 9)
 	asked := instance(fleets[0], 0, fleet.Requested)
 	asked.InstanceDigest = "sha256:older"
-	out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: fleets, Instances: []snapshot.Instance{asked}, Demand: demand(waiting(16))})
+	out := planInput(
+		input{
+			Now:          now,
+			AgentVersion: agentVersion,
+			Fleets:       fleets,
+			Instances:    []snapshot.Instance{asked},
+			Demand:       demand(waiting(16)),
+		},
+	)
 	if got := stories(out); got != "cancel "+string(asked.ID)+" (cancelled); create 2, spread_limit" {
 		t.Error(got)
 	}
@@ -172,7 +204,15 @@ func TestTheFleetsOfOneProviderShareWhatItMayHave(t *testing.T) {
 			fleets[n].Provider = "b.x"
 		}
 	}
-	out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: fleets, Instances: instances(fleets[0], fleet.Healthy), Demand: demand(waiting(0))})
+	out := planInput(
+		input{
+			Now:          now,
+			AgentVersion: agentVersion,
+			Fleets:       fleets,
+			Instances:    instances(fleets[0], fleet.Healthy),
+			Demand:       demand(waiting(0)),
+		},
+	)
 	if got := stories(out); got != "nothing; create 1; create 1; spread_limit" {
 		t.Error(got)
 	}

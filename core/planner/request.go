@@ -37,7 +37,10 @@ func (m *fleetOffers) request(probes probes, may func(fleet.Offer) bool) (Reques
 		if len(r.Offers) == maxRequestOffers || c.rank() > 0 {
 			break
 		}
-		taken := slices.ContainsFunc(c.probes, func(s market.Scope) bool { return probes[s] && !slices.Contains(r.Probes, s) })
+		taken := slices.ContainsFunc(
+			c.probes,
+			func(s market.Scope) bool { return probes[s] && !slices.Contains(r.Probes, s) },
+		)
 		if taken || !may(c.Offer) {
 			continue
 		}

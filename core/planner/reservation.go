@@ -12,7 +12,7 @@ import (
 )
 
 // ReservationPlan is what becomes of one reservation that hasn't ended. It is a
-// promise of capacity alone: which jobs run there is the scheduler's to say [100].
+// promise of capacity alone: which jobs run there is the scheduler's to say (spec §100).
 type ReservationPlan struct {
 	fleet.CapacityReservation
 	State ReservationState `json:"state"`
@@ -53,7 +53,7 @@ type allotted struct {
 
 // allotments gives the reservations to the fleets that can have them: now, and,
 // to know early of a promise that can't be kept, at every later time at which one
-// begins. Overlapping ones add up [232].
+// begins. Overlapping ones add up (spec §232).
 func allotments(in *planning) allotted {
 	a := allotted{reserved: map[fleet.RunnerFleetID][]reason.ReservedFor{}}
 	made := slices.Clone(in.Overrides.Reservations)
@@ -124,12 +124,24 @@ func (a allotted) allotAt(in *planning, fleets []fleet.ManagedFleet, all []want,
 		for f, quantity := range given[n] {
 			if quantity > 0 && at.Equal(in.Now) {
 				plan.Shares = append(plan.Shares, ReservedShare{fleets[f].Address, quantity})
-				a.reserved[fleets[f].ID] = append(a.reserved[fleets[f].ID], reason.ReservedFor{Reservation: plan.Address(), Instances: quantity})
+				a.reserved[fleets[f].ID] = append(
+					a.reserved[fleets[f].ID],
+					reason.ReservedFor{Reservation: plan.Address(), Instances: quantity},
+				)
 			}
 		}
 		if missing[n] > plan.Missing {
 			plan.Missing = missing[n]
-			plan.Reason = unkept(in.Policy, plan.CapacityReservation, wants[n], fleets, room, missing[n], at, a.others(n, which, wants, given))
+			plan.Reason = unkept(
+				in.Policy,
+				plan.CapacityReservation,
+				wants[n],
+				fleets,
+				room,
+				missing[n],
+				at,
+				a.others(n, which, wants, given),
+			)
 		}
 	}
 }
@@ -204,9 +216,20 @@ func unreservable(policy fleet.InstallationPolicy, r fleet.CapacityReservation, 
 
 // unkept says why a part of a reservation can't be there: its fleets are too small for
 // it, or others have reserved there before it; or both.
-func unkept(policy fleet.InstallationPolicy, r fleet.CapacityReservation, w want, fleets []fleet.ManagedFleet, room []int, missing int, at time.Time, others []reason.ReservedFor) reason.Reason {
+func unkept(
+	policy fleet.InstallationPolicy,
+	r fleet.CapacityReservation,
+	w want,
+	fleets []fleet.ManagedFleet,
+	room []int,
+	missing int,
+	at time.Time,
+	others []reason.ReservedFor,
+) reason.Reason {
 	if len(w.fleets) == 0 {
-		return reason.Of(reason.ReservationImpossible{Reservation: r.Address(), Because: reason.Of(noneReservable(policy, r, fleets))})
+		return reason.Of(
+			reason.ReservationImpossible{Reservation: r.Address(), Because: reason.Of(noneReservable(policy, r, fleets))},
+		)
 	}
 	var rooms []reason.FleetRoom
 	all := 0
@@ -214,12 +237,18 @@ func unkept(policy fleet.InstallationPolicy, r fleet.CapacityReservation, w want
 		rooms = append(rooms, reason.FleetRoom{Fleet: string(fleets[n].Address), Room: room[n]})
 		all += room[n]
 	}
-	return reason.Of(reason.ReservationShort{Reservation: r.Address(), Missing: missing, Quantity: r.Quantity, At: reason.At(at),
-		Fleets: reason.ListOf(rooms...), Others: reason.ListOf(others...), TooSmall: all < r.Quantity})
+	return reason.Of(
+		reason.ReservationShort{Reservation: r.Address(), Missing: missing, Quantity: r.Quantity, At: reason.At(at),
+			Fleets: reason.ListOf(rooms...), Others: reason.ListOf(others...), TooSmall: all < r.Quantity},
+	)
 }
 
 // noneReservable is what is wrong with the fleet that came nearest.
-func noneReservable(policy fleet.InstallationPolicy, r fleet.CapacityReservation, fleets []fleet.ManagedFleet) reason.Detail {
+func noneReservable(
+	policy fleet.InstallationPolicy,
+	r fleet.CapacityReservation,
+	fleets []fleet.ManagedFleet,
+) reason.Detail {
 	for _, f := range fleets {
 		named := r.Fleet == "" || r.Fleet == f.Address
 		if named && (r.Class.ID() == f.Class.ID() || r.Fleet != "") {

@@ -17,8 +17,21 @@ func TestManyReservationsAreHeldAgainstTheFleetsOnce(t *testing.T) {
 	class := fleet.CapacityClass{Name: "small", Platform: fleet.Platform{OS: "linux", Arch: "x86_64"}}
 	in := input{Now: now}
 	for n := range 20 {
-		in.Fleets = append(in.Fleets, fleet.ManagedFleet{ID: fleet.RunnerFleetID(fmt.Sprint("f", n)), Operational: fleet.FleetActive, RunnerFleet: fleet.RunnerFleet{
-			Address: fleet.FleetAddress(fmt.Sprint("fleet.f", n)), Provider: "local.here", Class: class, Scaling: fleet.ScalingPolicy{Max: 100_000}}})
+		in.Fleets = append(
+			in.Fleets,
+			fleet.ManagedFleet{
+				ID:          fleet.RunnerFleetID(fmt.Sprint("f", n)),
+				Operational: fleet.FleetActive,
+				RunnerFleet: fleet.RunnerFleet{
+					Address: fleet.FleetAddress(
+						fmt.Sprint("fleet.f", n),
+					),
+					Provider: "local.here",
+					Class:    class,
+					Scaling:  fleet.ScalingPolicy{Max: 100_000},
+				},
+			},
+		)
 	}
 	for n := range 60 {
 		in.Overrides.Reservations = append(in.Overrides.Reservations, fleet.CapacityReservation{

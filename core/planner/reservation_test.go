@@ -17,7 +17,13 @@ import (
 
 // reserve is a reservation of n hosts of f's class from a time on, for an hour.
 func reserve(id string, f fleet.ManagedFleet, n int, start time.Time) fleet.CapacityReservation {
-	return fleet.CapacityReservation{ID: fleet.CapacityReservationID(id), Class: f.Class, Quantity: n, Start: start, End: start.Add(time.Hour)}
+	return fleet.CapacityReservation{
+		ID:       fleet.CapacityReservationID(id),
+		Class:    f.Class,
+		Quantity: n,
+		Start:    start,
+		End:      start.Add(time.Hour),
+	}
 }
 
 func plannedWith(f fleet.ManagedFleet, instances []snapshot.Instance, all ...fleet.CapacityReservation) FleetPlan {
@@ -53,8 +59,14 @@ func TestAReservationIsThereFromItsLeadTimeToItsEnd(t *testing.T) {
 
 func TestReservationsThatOverlapAddUpAndDemandUsesThem(t *testing.T) {
 	f := burst(1, 9, 1)
-	in := input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(waiting(4)), // two hosts
-		Overrides: fleet.Overrides{Reservations: []fleet.CapacityReservation{reserve("r1", f, 3, now), reserve("r2", f, 2, now)}}}
+	in := input{
+		Now:    now,
+		Fleets: []fleet.ManagedFleet{f},
+		Demand: demand(waiting(4)), // two hosts
+		Overrides: fleet.Overrides{
+			Reservations: []fleet.CapacityReservation{reserve("r1", f, 3, now), reserve("r2", f, 2, now)},
+		},
+	}
 	p := planInput(in).Fleets[0]
 	if got := chain(p); got != "demand 2 → reservation 5 → warm 6" {
 		t.Error(got)
@@ -108,7 +120,9 @@ func TestAReservationThatCannotBeKeptIsToldAndNotCut(t *testing.T) {
 		{"dedicated in a shared fleet", f, []fleet.CapacityReservation{dedicated}, 2, `dedicated capacity needs a fleet with the scope tenant "acme"`},
 		{"dedicated in its own fleet", scoped, []fleet.CapacityReservation{dedicated}, 0, ""},
 	} {
-		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Overrides: fleet.Overrides{Reservations: test.of}})
+		out := planInput(
+			input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Overrides: fleet.Overrides{Reservations: test.of}},
+		)
 		missing, said := 0, ""
 		for _, r := range out.Reservations {
 			missing, said = missing+r.Missing, said+r.Reason.Text()
@@ -124,8 +138,17 @@ func TestUnmetReservationNamesItsCause(t *testing.T) {
 	f := burst(0, 4, 0)
 	first, second := reserve("r1", f, 3, now), reserve("r2", f, 2, now)
 	short := func(name string, missing, quantity int, tooSmall bool, others ...reason.ReservedFor) reason.Reason {
-		return reason.Of(reason.ReservationShort{Reservation: name, Missing: missing, Quantity: quantity, At: reason.At(now),
-			Fleets: reason.ListOf(reason.FleetRoom{Fleet: "fleet.demo", Room: 4}), Others: reason.ListOf(others...), TooSmall: tooSmall})
+		return reason.Of(reason.ReservationShort{
+			Reservation: name,
+			Missing:     missing,
+			Quantity:    quantity,
+			At:          reason.At(now),
+			Fleets: reason.ListOf(
+				reason.FleetRoom{Fleet: "fleet.demo", Room: 4},
+			),
+			Others:   reason.ListOf(others...),
+			TooSmall: tooSmall,
+		})
 	}
 	for name, test := range map[string]struct {
 		of   []fleet.CapacityReservation
@@ -152,7 +175,13 @@ func TestTimesOfAnyZoneAreTheSameMoment(t *testing.T) {
 		return at
 	}
 	f := burst(0, 9, 0)
-	r := fleet.CapacityReservation{ID: "r1", Class: f.Class, Quantity: 1, Start: parse("2027-03-28T01:30:00+01:00"), End: parse("2027-03-28T03:30:00+02:00")}
+	r := fleet.CapacityReservation{
+		ID:       "r1",
+		Class:    f.Class,
+		Quantity: 1,
+		Start:    parse("2027-03-28T01:30:00+01:00"),
+		End:      parse("2027-03-28T03:30:00+02:00"),
+	}
 	if long := r.End.Sub(r.Start); long != time.Hour {
 		t.Fatalf("it lasts %s", long)
 	}
@@ -236,12 +265,19 @@ func TestOverlapsAddUpMinuteByMinute(t *testing.T) {
 		f := burst(0, rapid.IntRange(0, 12).Draw(t, "max"), 0)
 		var all []fleet.CapacityReservation
 		for n := range rapid.IntRange(0, 6).Draw(t, "reservations") {
-			r := reserve(fmt.Sprintf("r%d", n), f, rapid.IntRange(1, 5).Draw(t, "quantity"), now.Add(time.Duration(rapid.IntRange(-60, 60).Draw(t, "start"))*time.Minute))
+			r := reserve(
+				fmt.Sprintf("r%d", n),
+				f,
+				rapid.IntRange(1, 5).Draw(t, "quantity"),
+				now.Add(time.Duration(rapid.IntRange(-60, 60).Draw(t, "start"))*time.Minute),
+			)
 			r.End = r.Start.Add(time.Duration(rapid.IntRange(1, 60).Draw(t, "long")) * time.Minute)
 			r.LeadTime = time.Duration(rapid.IntRange(0, 20).Draw(t, "lead")) * time.Minute
 			all = append(all, r)
 		}
-		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Overrides: fleet.Overrides{Reservations: all}})
+		out := planInput(
+			input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Overrides: fleet.Overrides{Reservations: all}},
+		)
 		// The model: every minute, whoever asks then gets it in the order of ids.
 		short := map[string]int{}
 		for minute := range 121 {

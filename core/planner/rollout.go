@@ -12,7 +12,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
-// rollout is how far a fleet is from being made anew [66], while Plan works. What
+// rollout is how far a fleet is from being made anew (spec §66), while Plan works. What
 // is on record is its beginning and its turns; all numbers are the instances'.
 //
 // First come as many canaries as the file says, and what is missing besides is
@@ -102,7 +102,15 @@ func (r *rollout) aim(in *planning, f fleet.ManagedFleet, members []snapshot.Ins
 		r.record.Agent, r.record.Soaking, r.changed = in.AgentVersion, time.Time{}, true
 		return
 	}
-	next := fleet.Rollout{Fleet: f.ID, Target: want, Agent: in.AgentVersion, Began: in.Now, AgentOnly: begun && same, Resumed: was.Resumed, Good: was.Good}
+	next := fleet.Rollout{
+		Fleet:     f.ID,
+		Target:    want,
+		Agent:     in.AgentVersion,
+		Began:     in.Now,
+		AgentOnly: begun && same,
+		Resumed:   was.Resumed,
+		Good:      was.Good,
+	}
 	rolledBack := r.order.Action == fleet.RollBack
 	known := slices.ContainsFunc(next.Good, want.Same)
 	if begun && !same && provedGood(was, known, members) {
@@ -208,7 +216,10 @@ func (r *rollout) heed(now time.Time) {
 
 // haltOnFailure halts a rollout for what went wrong with one of the new ones.
 func (r *rollout) haltOnFailure(now time.Time, f fleet.ManagedFleet, failed []snapshot.Instance) {
-	n := slices.IndexFunc(failed, func(i snapshot.Instance) bool { return r.record.Target.Made(i.CapacityInstance, r.record.Agent) })
+	n := slices.IndexFunc(
+		failed,
+		func(i snapshot.Instance) bool { return r.record.Target.Made(i.CapacityInstance, r.record.Agent) },
+	)
 	if n < 0 || !r.active() || !r.guarded || r.record.Halted != nil {
 		return
 	}
@@ -233,7 +244,9 @@ func (r *rollout) soak(now time.Time, f fleet.ManagedFleet) {
 	if r.record.Passed.IsZero() && !now.Before(r.soaks(f)) {
 		r.record.Passed, r.changed = now, true
 		if r.active() {
-			r.turn = reason.Of(reason.RolloutSoaked{Target: r.target(f), Canaries: r.needed(), Soak: reason.Duration(f.Rollout.Soak)})
+			r.turn = reason.Of(
+				reason.RolloutSoaked{Target: r.target(f), Canaries: r.needed(), Soak: reason.Duration(f.Rollout.Soak)},
+			)
 		}
 	}
 }

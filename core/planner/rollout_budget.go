@@ -94,8 +94,13 @@ func (p *FleetPlan) replace(in *planning, f fleet.ManagedFleet, instances []snap
 	surge, unavailable := in.latitude(f, p.Desired, p.Counts.Capacity)
 	n := min(len(ready), p.spareable(f, ready, unavailable, surge, r))
 	for _, i := range ready[:max(0, n)] {
-		p.act(Drain, i, lifecycle.ForRollout, reason.Of(reason.ReplaceOutdated{Because: reasons[i.ID], Outdated: len(p.Drifted), Ready: p.Counts.Ready,
-			Pace: reason.Pace{Surge: surge, Unavailable: unavailable}}))
+		p.act(
+			Drain,
+			i,
+			lifecycle.ForRollout,
+			reason.Of(reason.ReplaceOutdated{Because: reasons[i.ID], Outdated: len(p.Drifted), Ready: p.Counts.Ready,
+				Pace: reason.Pace{Surge: surge, Unavailable: unavailable}}),
+		)
 	}
 }
 

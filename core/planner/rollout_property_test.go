@@ -24,8 +24,16 @@ type upgrade struct {
 }
 
 func drawUpgrade(t *rapid.T) *upgrade {
-	f := rolled(0, 0, fleet.RolloutPolicy{Canary: rapid.IntRange(0, 3).Draw(t, "canary"), Soak: time.Duration(rapid.IntRange(0, 4).Draw(t, "soak")) * time.Minute,
-		Surge: rapid.IntRange(0, 3).Draw(t, "surge"), Unavailable: rapid.IntRange(0, 2).Draw(t, "unavailable")})
+	f := rolled(
+		0,
+		0,
+		fleet.RolloutPolicy{
+			Canary:      rapid.IntRange(0, 3).Draw(t, "canary"),
+			Soak:        time.Duration(rapid.IntRange(0, 4).Draw(t, "soak")) * time.Minute,
+			Surge:       rapid.IntRange(0, 3).Draw(t, "surge"),
+			Unavailable: rapid.IntRange(0, 2).Draw(t, "unavailable"),
+		},
+	)
 	f.Scaling.Max = rapid.IntRange(1, 8).Draw(t, "max")
 	f.Scaling.Min = rapid.IntRange(0, f.Scaling.Max).Draw(t, "min")
 	u := &upgrade{healthySince: map[fleet.CapacityInstanceID]time.Time{}, frail: rapid.Bool().Draw(t, "frail")}
@@ -65,7 +73,11 @@ func (u *upgrade) carryOut(p FleetPlan) {
 		u.made++
 		u.in.Instances = append(u.in.Instances, i)
 	}
-	to := map[ActionKind]fleet.CapacityInstanceState{Cancel: fleet.Terminated, Withdraw: fleet.Terminating, Drain: fleet.Draining}
+	to := map[ActionKind]fleet.CapacityInstanceState{
+		Cancel:   fleet.Terminated,
+		Withdraw: fleet.Terminating,
+		Drain:    fleet.Draining,
+	}
 	for _, a := range p.Actions {
 		for n := range u.in.Instances {
 			if i := &u.in.Instances[n]; i.ID == a.Instance {
@@ -84,8 +96,17 @@ func (u *upgrade) hold(t *rapid.T, f fleet.ManagedFleet, p FleetPlan) {
 		t.Fatalf("footprint %d and %d new are more than max = %d", p.Counts.Footprint, p.Create, f.Scaling.Max)
 	}
 	more := p.Counts.Capacity+p.Create > p.Desired
-	if p.Create > 0 && more && (p.Counts.Capacity+p.Create > p.Desired+surge || p.Counts.Capacity+r.leaving+p.Create > p.Desired+surge+unavailable) {
-		t.Fatalf("%d there, %d leaving and %d new; %d are wanted, %d may be more, and %d fewer", p.Counts.Capacity, r.leaving, p.Create, p.Desired, surge, unavailable)
+	if p.Create > 0 && more &&
+		(p.Counts.Capacity+p.Create > p.Desired+surge || p.Counts.Capacity+r.leaving+p.Create > p.Desired+surge+unavailable) {
+		t.Fatalf(
+			"%d there, %d leaving and %d new; %d are wanted, %d may be more, and %d fewer",
+			p.Counts.Capacity,
+			r.leaving,
+			p.Create,
+			p.Desired,
+			surge,
+			unavailable,
+		)
 	}
 	drains := 0
 	for _, a := range p.Actions {

@@ -43,7 +43,14 @@ func (r *rollout) report(in *planning, f fleet.ManagedFleet) *RolloutPlan {
 	if !r.active() {
 		return nil
 	}
-	report := &RolloutPlan{Stage: RolloutRolling, Image: f.Image, Began: r.record.Began, Old: r.old, New: r.fresh, Healthy: r.healthy}
+	report := &RolloutPlan{
+		Stage:   RolloutRolling,
+		Image:   f.Image,
+		Began:   r.record.Began,
+		Old:     r.old,
+		New:     r.fresh,
+		Healthy: r.healthy,
+	}
 	if r.limited() && r.base != nil {
 		report.Base = r.base.Image
 	}
@@ -52,10 +59,22 @@ func (r *rollout) report(in *planning, f fleet.ManagedFleet) *RolloutPlan {
 	switch {
 	case r.paused:
 		report.Stage = RolloutPaused
-		why = reason.RolloutPaused{Fleet: f.Address.Name(), Target: target, Paused: decided(r.order.Attribution), Progress: left, Interim: r.interim()}
+		why = reason.RolloutPaused{
+			Fleet:    f.Address.Name(),
+			Target:   target,
+			Paused:   decided(r.order.Attribution),
+			Progress: left,
+			Interim:  r.interim(),
+		}
 	case r.record.Halted != nil && r.guarded:
 		report.Stage = RolloutHalted
-		why = reason.RolloutHalted{Fleet: f.Address.Name(), Target: target, Because: r.record.Halted.Reason, Progress: left, Interim: r.interim()}
+		why = reason.RolloutHalted{
+			Fleet:    f.Address.Name(),
+			Target:   target,
+			Because:  r.record.Halted.Reason,
+			Progress: left,
+			Interim:  r.interim(),
+		}
 	case !r.limited():
 		surge, unavailable := in.latitude(f, r.old+r.fresh, r.old+r.fresh)
 		why = reason.RolloutRolling{Target: target, Progress: left, Pace: reason.Pace{Surge: surge, Unavailable: unavailable}}

@@ -13,8 +13,18 @@ import (
 )
 
 var (
-	oldImage = fleet.Image{Name: "ubuntu-24", Digest: "sha256:1111" + strings.Repeat("0", 60), Bootstrap: "cloud-init", Ref: "ami-1"}
-	newImage = fleet.Image{Name: "ubuntu-24", Digest: "sha256:2c26" + strings.Repeat("0", 60), Bootstrap: "cloud-init", Ref: "ami-2"}
+	oldImage = fleet.Image{
+		Name:      "ubuntu-24",
+		Digest:    "sha256:1111" + strings.Repeat("0", 60),
+		Bootstrap: "cloud-init",
+		Ref:       "ami-1",
+	}
+	newImage = fleet.Image{
+		Name:      "ubuntu-24",
+		Digest:    "sha256:2c26" + strings.Repeat("0", 60),
+		Bootstrap: "cloud-init",
+		Ref:       "ami-2",
+	}
 )
 
 // rolled is a fleet of a size that was made from the old image and is now to be
@@ -54,7 +64,13 @@ func states(n int, state fleet.CapacityInstanceState) (all []fleet.CapacityInsta
 // recorded is what is remembered of a rollout that began an hour ago, after the
 // old image was known good.
 func recorded(f fleet.ManagedFleet, change func(*fleet.Rollout)) map[fleet.RunnerFleetID]fleet.Rollout {
-	r := fleet.Rollout{Fleet: f.ID, Target: f.Make(), Agent: agentVersion, Began: now.Add(-time.Hour), Good: []fleet.Make{with(f, oldImage).Make()}}
+	r := fleet.Rollout{
+		Fleet:  f.ID,
+		Target: f.Make(),
+		Agent:  agentVersion,
+		Began:  now.Add(-time.Hour),
+		Good:   []fleet.Make{with(f, oldImage).Make()},
+	}
 	if change != nil {
 		change(&r)
 	}
@@ -150,13 +166,26 @@ func TestARolloutGoesByItsBudgetAndSaysHowFarItIs(t *testing.T) {
 func TestThePlanIsLookedAtAgainWhenTheSoakIsOver(t *testing.T) {
 	f := rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
 	all := members(f, states(3, fleet.Healthy), states(1, fleet.Healthy))
-	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: all, Rollouts: recorded(f, soaking(5*time.Minute))}
+	in := input{
+		Now:          now,
+		AgentVersion: agentVersion,
+		Fleets:       []fleet.ManagedFleet{f},
+		Instances:    all,
+		Rollouts:     recorded(f, soaking(5*time.Minute)),
+	}
 	p := planInput(in).Fleets[0]
 	if want := now.Add(10 * time.Minute); !p.Next.Equal(want) || !p.Rollout.SoakEnds.Equal(want) || p.Remember != nil {
-		t.Errorf("it is looked at again at %s and soaks until %s, and remembers %+v; want %s and nothing", p.Next, p.Rollout.SoakEnds, p.Remember, want)
+		t.Errorf(
+			"it is looked at again at %s and soaks until %s, and remembers %+v; want %s and nothing",
+			p.Next,
+			p.Rollout.SoakEnds,
+			p.Remember,
+			want,
+		)
 	}
 	in.Now = p.Next
-	if p = planInput(in).Fleets[0]; p.Remember == nil || !p.Remember.Passed.Equal(in.Now) || p.Turn.Text() != "rollout of image ubuntu-24 (sha256:2c26…) continues: 1 canary healthy for 15m" {
+	if p = planInput(in).Fleets[0]; p.Remember == nil || !p.Remember.Passed.Equal(in.Now) ||
+		p.Turn.Text() != "rollout of image ubuntu-24 (sha256:2c26…) continues: 1 canary healthy for 15m" {
 		t.Errorf("then it remembers %+v and says %q", p.Remember, p.Turn)
 	}
 }
@@ -167,7 +196,13 @@ func TestPlanWakesWhenRolloutWaitEnds(t *testing.T) {
 	f.Timeouts.Terminate = 10 * time.Minute
 	all := members(f, append(states(2, fleet.Healthy), fleet.Terminating), states(1, fleet.Healthy))
 	all[2].Since = now.Add(-4 * time.Minute)
-	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: all, Rollouts: recorded(f, passed)}
+	in := input{
+		Now:          now,
+		AgentVersion: agentVersion,
+		Fleets:       []fleet.ManagedFleet{f},
+		Instances:    all,
+		Rollouts:     recorded(f, passed),
+	}
 	p := planInput(in).Fleets[0]
 	if got := story(p); got != "nothing" || !p.Next.Equal(now.Add(6*time.Minute)) {
 		t.Errorf("%s, and it is looked at again at %s", got, p.Next)
@@ -219,8 +254,13 @@ func remembered(in *input, p FleetPlan) FleetPlan {
 
 func TestARolloutIsTakenUpAgainOnceForEachOrder(t *testing.T) {
 	f := rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
-	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Healthy), states(1, fleet.Healthy)),
-		Rollouts: recorded(f, haltedFor("it was lost"))}
+	in := input{
+		Now:          now,
+		AgentVersion: agentVersion,
+		Fleets:       []fleet.ManagedFleet{f},
+		Instances:    members(f, states(3, fleet.Healthy), states(1, fleet.Healthy)),
+		Rollouts:     recorded(f, haltedFor("it was lost")),
+	}
 	in.Overrides.Rollouts = []fleet.RolloutOrder{{Fleet: f.ID, Action: fleet.ResumeRollout, Attribution: ada}}
 	p := remembered(&in, planInput(in).Fleets[0])
 	if p.Rollout.Stage != RolloutCanary || p.Remember.Halted != nil || !p.Remember.Soaking.Equal(now) {
@@ -234,21 +274,38 @@ func TestARolloutIsTakenUpAgainOnceForEachOrder(t *testing.T) {
 	}
 	in.Instances[3].Failure = reason.Reason{}
 	in.Overrides.Rollouts[0].At, in.Overrides.Rollouts[0].SkipSoak = now, true
-	if p = remembered(&in, planInput(in).Fleets[0]); p.Rollout.Stage != RolloutRolling || story(p) != "drain i00 (rollout)" {
+	if p = remembered(
+		&in,
+		planInput(in).Fleets[0],
+	); p.Rollout.Stage != RolloutRolling ||
+		story(p) != "drain i00 (rollout)" {
 		t.Errorf("without the soak it is %+v: %s", p.Rollout, story(p))
 	}
 }
 
 func TestRollbackUsesLastGoodImageUntilFileChanges(t *testing.T) {
 	f := rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
-	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Healthy), states(1, fleet.Healthy)),
-		Rollouts: recorded(f, haltedFor("it was lost"))}
-	in.Overrides.Rollouts = []fleet.RolloutOrder{{Fleet: f.ID, Action: fleet.RollBack, From: newImage, To: oldImage, Attribution: ada}}
+	in := input{
+		Now:          now,
+		AgentVersion: agentVersion,
+		Fleets:       []fleet.ManagedFleet{f},
+		Instances:    members(f, states(3, fleet.Healthy), states(1, fleet.Healthy)),
+		Rollouts:     recorded(f, haltedFor("it was lost")),
+	}
+	in.Overrides.Rollouts = []fleet.RolloutOrder{
+		{Fleet: f.ID, Action: fleet.RollBack, From: newImage, To: oldImage, Attribution: ada},
+	}
 	p := remembered(&in, planInput(in).Fleets[0])
 	if story(p) != "drain i03 (rollout)" || p.Remember.Passed.IsZero() || len(p.Remember.Good) != 0 {
-		t.Errorf("%s, and remembers %+v: the canary leaves without a soak, and its image isn't known good", story(p), p.Remember)
+		t.Errorf(
+			"%s, and remembers %+v: the canary leaves without a soak, and its image isn't known good",
+			story(p),
+			p.Remember,
+		)
 	}
-	want := reason.Of(reason.RollbackInForce{Fleet: "demo", To: imageOf(oldImage), From: imageOf(newImage), Decided: decided(ada)})
+	want := reason.Of(
+		reason.RollbackInForce{Fleet: "demo", To: imageOf(oldImage), From: imageOf(newImage), Decided: decided(ada)},
+	)
 	if len(p.Overrides) != 1 || p.Overrides[0] != want {
 		t.Errorf("it says %q\nwant %q", p.Overrides, want)
 	}
@@ -263,7 +320,15 @@ func TestRollbackUsesLastGoodImageUntilFileChanges(t *testing.T) {
 
 func TestWhatIsKnownGoodAfterTheFileAsksForSomethingElse(t *testing.T) {
 	f := rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
-	third := with(f, fleet.Image{Name: "ubuntu-24", Digest: "sha256:3333" + strings.Repeat("0", 60), Bootstrap: "cloud-init", Ref: "ami-3"})
+	third := with(
+		f,
+		fleet.Image{
+			Name:      "ubuntu-24",
+			Digest:    "sha256:3333" + strings.Repeat("0", 60),
+			Bootstrap: "cloud-init",
+			Ref:       "ami-3",
+		},
+	)
 	back := with(f, oldImage)
 	for _, test := range []struct {
 		name       string
@@ -295,9 +360,19 @@ func TestWhatIsKnownGoodAfterTheFileAsksForSomethingElse(t *testing.T) {
 
 func TestAnImageOfWhichNothingWorkedIsReplacedAtOnce(t *testing.T) {
 	f := rolled(3, 3, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
-	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Bootstrapping), nil),
-		Rollouts: map[fleet.RunnerFleetID]fleet.Rollout{f.ID: {Fleet: f.ID, Target: with(f, oldImage).Make(), Agent: agentVersion, Began: now.Add(-time.Minute)}}}
-	if p := planInput(in).Fleets[0]; story(p) != "withdraw i00 (withdrawn), withdraw i01 (withdrawn), withdraw i02 (withdrawn)" || len(p.Remember.Good) != 0 {
+	in := input{
+		Now:          now,
+		AgentVersion: agentVersion,
+		Fleets:       []fleet.ManagedFleet{f},
+		Instances:    members(f, states(3, fleet.Bootstrapping), nil),
+		Rollouts: map[fleet.RunnerFleetID]fleet.Rollout{
+			f.ID: {Fleet: f.ID, Target: with(f, oldImage).Make(), Agent: agentVersion, Began: now.Add(-time.Minute)},
+		},
+	}
+	if p := planInput(in).Fleets[0]; story(
+		p,
+	) != "withdraw i00 (withdrawn), withdraw i01 (withdrawn), withdraw i02 (withdrawn)" ||
+		len(p.Remember.Good) != 0 {
 		t.Errorf("%s; it remembers %+v", story(p), p.Remember)
 	}
 }
@@ -306,8 +381,13 @@ func TestAnImageOfWhichNothingWorkedIsReplacedAtOnce(t *testing.T) {
 // one would make every upgrade of the manager a shortage.
 func TestANewAgentIsTriedOnCanariesWhileTheFleetGrowsWithIt(t *testing.T) {
 	f := rolled(5, 9, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
-	in := input{Now: now, AgentVersion: "0.2.0", Fleets: []fleet.ManagedFleet{f}, Instances: instances(f, states(3, fleet.Healthy)...),
-		Rollouts: recorded(f, passed)}
+	in := input{
+		Now:          now,
+		AgentVersion: "0.2.0",
+		Fleets:       []fleet.ManagedFleet{f},
+		Instances:    instances(f, states(3, fleet.Healthy)...),
+		Rollouts:     recorded(f, passed),
+	}
 	p := planInput(in).Fleets[0]
 	if story(p) != "create 2" || based(p) != 0 || !p.Remember.AgentOnly || len(p.Remember.Good) != 1 {
 		t.Errorf("%s, %d from before; it remembers %+v", story(p), based(p), p.Remember)
@@ -321,8 +401,13 @@ func TestANewAgentIsTriedOnCanariesWhileTheFleetGrowsWithIt(t *testing.T) {
 // had come.
 func TestACanaryOfAnotherAgentDoesNotInheritTheSoakOfTheOneBefore(t *testing.T) {
 	f := rolled(3, 9, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})
-	in := input{Now: now, AgentVersion: "0.2.0", Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(2, fleet.Healthy), states(1, fleet.Healthy)),
-		Rollouts: recorded(f, soaking(14*time.Minute))}
+	in := input{
+		Now:          now,
+		AgentVersion: "0.2.0",
+		Fleets:       []fleet.ManagedFleet{f},
+		Instances:    members(f, states(2, fleet.Healthy), states(1, fleet.Healthy)),
+		Rollouts:     recorded(f, soaking(14*time.Minute)),
+	}
 	p := planInput(in).Fleets[0]
 	if p.Remember == nil || p.Remember.Agent != "0.2.0" || !p.Remember.Soaking.IsZero() || !p.Remember.Passed.IsZero() {
 		t.Fatalf("it remembers %+v", p.Remember)

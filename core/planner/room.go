@@ -46,7 +46,13 @@ func (r room) without(leases int) room {
 	total := r.slots
 	r.slots = max(0, total-int64(leases))
 	share := func(n int64) int64 { return n / total * r.slots }
-	r.free.CPUMilli, r.free.MemoryBytes, r.free.DiskBytes = share(r.free.CPUMilli), share(r.free.MemoryBytes), share(r.free.DiskBytes)
+	r.free.CPUMilli, r.free.MemoryBytes, r.free.DiskBytes = share(
+		r.free.CPUMilli,
+	), share(
+		r.free.MemoryBytes,
+	), share(
+		r.free.DiskBytes,
+	)
 	r.free.GPU = share(r.free.GPU)
 	if len(r.free.Named) > 0 && leases > 0 {
 		named := make(map[string]int64, len(r.free.Named))
@@ -65,5 +71,6 @@ func takes(host, job fleet.ResourceCapacity) bool {
 			return false
 		}
 	}
-	return job.CPUMilli <= host.CPUMilli && job.MemoryBytes <= host.MemoryBytes && job.DiskBytes <= host.DiskBytes && job.GPU <= host.GPU
+	return job.CPUMilli <= host.CPUMilli && job.MemoryBytes <= host.MemoryBytes && job.DiskBytes <= host.DiskBytes &&
+		job.GPU <= host.GPU
 }

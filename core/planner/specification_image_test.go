@@ -19,7 +19,10 @@ func TestNoEligibleFleetIsADiagnosticAndMakesNothing(t *testing.T) {
 	d.Requirement.OS = "plan9"
 	out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{burst(0, 4, 0)}, Demand: demand(d)})
 	const want = `3 queued jobs that no fleet can run; the nearest is fleet.demo: the jobs require os "plan9", and the class has "linux"`
-	if got := stories(out); got != "nothing" || len(out.Unplaced) != 1 || !reason.Is[reason.NoEligibleFleet](out.Unplaced[0].Reason) || out.Unplaced[0].Reason.Text() != want {
+	if got := stories(
+		out,
+	); got != "nothing" || len(out.Unplaced) != 1 || !reason.Is[reason.NoEligibleFleet](out.Unplaced[0].Reason) ||
+		out.Unplaced[0].Reason.Text() != want {
 		t.Errorf("%s, %+v\nwant %s", got, out.Unplaced, want)
 	}
 }
@@ -29,7 +32,12 @@ func TestNoEligibleFleetIsADiagnosticAndMakesNothing(t *testing.T) {
 func TestImageDriftIsDetectedAndReplaced(t *testing.T) {
 	f := rolled(3, 4, fleet.RolloutPolicy{Surge: 1})
 	u := &upgrade{made: 3}
-	u.in = input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Healthy), nil)}
+	u.in = input{
+		Now:          now,
+		AgentVersion: agentVersion,
+		Fleets:       []fleet.ManagedFleet{f},
+		Instances:    members(f, states(3, fleet.Healthy), nil),
+	}
 	p := remembered(&u.in, planInput(u.in).Fleets[0])
 	if len(p.Drifted) != 3 || p.Drifted[0].Reason != reason.Of(reason.OtherImage{}) {
 		t.Fatalf("drifted: %+v", p.Drifted)
@@ -58,7 +66,9 @@ func TestCompromisedImageProvisioningIsBlocked(t *testing.T) {
 	quarantined := fleet.Overrides{Quarantines: []fleet.Quarantine{{Image: newImage.Digest, Attribution: ada}}}
 	follows := with(burst(0, 4, 0), newImage)
 	back := quarantined
-	back.Rollouts = []fleet.RolloutOrder{{Fleet: follows.ID, Action: fleet.RollBack, From: oldImage, To: newImage, Attribution: ada}}
+	back.Rollouts = []fleet.RolloutOrder{
+		{Fleet: follows.ID, Action: fleet.RollBack, From: oldImage, To: newImage, Attribution: ada},
+	}
 	for name, test := range map[string]struct {
 		fleet     fleet.ManagedFleet
 		instances []snapshot.Instance
@@ -85,12 +95,17 @@ func TestCostCeilingJobsQueueRatherThanUseAnUnsafeFallback(t *testing.T) {
 	proper, spot, plain := burst(0, 9, 0), burst(0, 9, 0), burst(0, 9, 0)
 	proper.Class.Trust = "high"
 	proper.Cost = fleet.CostPolicy{Hourly: usd(400_000), MaxHourly: usd(500_000)}
-	spot.ID, spot.Address, spot.Class.Trust, spot.Lifetime, spot.Cost.Hourly = "f2", "fleet.spot", "high", fleet.LifetimePreemptible, usd(1)
+	spot.ID, spot.Address, spot.Class.Trust, spot.Lifetime, spot.Cost.Hourly = "f2", "fleet.spot", "high", fleet.LifetimePreemptible, usd(
+		1,
+	)
 	plain.ID, plain.Address, plain.Cost.Hourly = "f3", "fleet.plain", usd(1)
 	d := waiting(8)
 	d.Requirement.Trust = "high"
 	out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{proper, spot, plain}, Demand: demand(d)})
-	if got := creates(out); len(got) != 1 || got["f1"] != 1 || len(out.Unplaced) != 1 || out.Unplaced[0].Count != 6 || !reason.Is[reason.NoCapacityNow](out.Unplaced[0].Reason) {
+	if got := creates(
+		out,
+	); len(got) != 1 || got["f1"] != 1 || len(out.Unplaced) != 1 || out.Unplaced[0].Count != 6 ||
+		!reason.Is[reason.NoCapacityNow](out.Unplaced[0].Reason) {
 		t.Errorf("creates %v, unplaced %+v", got, out.Unplaced)
 	}
 }
@@ -99,7 +114,15 @@ func TestReservationCapacityIsMadeBeforeItsStart(t *testing.T) {
 	f := burst(0, 9, 0)
 	r := reserve("r1", f, 3, now.Add(10*time.Minute))
 	r.LeadTime = 15 * time.Minute
-	out := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Overrides: fleet.Overrides{Reservations: []fleet.CapacityReservation{r}}})
+	out := planInput(
+		input{
+			Now:          now,
+			AgentVersion: agentVersion,
+			Fleets:       []fleet.ManagedFleet{f},
+			Demand:       demand(),
+			Overrides:    fleet.Overrides{Reservations: []fleet.CapacityReservation{r}},
+		},
+	)
 	if got := stories(out); got != "create 3" || out.Reservations[0].State != ReservationPrewarming {
 		t.Errorf("ten minutes before its start: %s, %s", got, out.Reservations[0].State)
 	}

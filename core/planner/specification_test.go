@@ -65,7 +65,9 @@ func TestTenantQuotaTheAutoscalerDoesNotScaleForQuotaBlockedWork(t *testing.T) {
 		jobs fleet.QueuedDemand
 		want string
 	}{"all of it is blocked": {blocked, "nothing"}, "half of it is": {half, "create 2"}} {
-		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{burst(0, 9, 0)}, Demand: demand(ownedBy(test.jobs, "acme", ""))})
+		out := planInput(
+			input{Now: now, Fleets: []fleet.ManagedFleet{burst(0, 9, 0)}, Demand: demand(ownedBy(test.jobs, "acme", ""))},
+		)
 		if stories(out) != test.want || len(out.Unplaced) > 0 {
 			t.Errorf("%s: %s, unplaced %+v", name, stories(out), out.Unplaced)
 		}
@@ -75,7 +77,13 @@ func TestTenantQuotaTheAutoscalerDoesNotScaleForQuotaBlockedWork(t *testing.T) {
 // regional is a fleet of burst hosts in a region, with a market of one zone there.
 func regional(name, region string, price int64) (fleet.ManagedFleet, fleet.Offer) {
 	f := trading(0, 9)
-	f.ID, f.Address, f.Provider = fleet.RunnerFleetID(name), fleet.FleetAddress("fleet."+name), fleet.ProviderAddress("cloud."+name)
+	f.ID, f.Address, f.Provider = fleet.RunnerFleetID(
+		name,
+	), fleet.FleetAddress(
+		"fleet."+name,
+	), fleet.ProviderAddress(
+		"cloud."+name,
+	)
 	f.Placement.Regions = []string{region}
 	o := lot(region+"-a", "m", price)
 	o.Region = region
@@ -88,7 +96,11 @@ func TestMultiRegionFailureAnEquivalentAlternateFleetIsUsed(t *testing.T) {
 	anywhere, europe, home := waiting(4), waiting(4), waiting(4)
 	europe.Requirement.Regions, home.Requirement.Regions = []string{"eu-1", "eu-2"}, []string{"eu-1"}
 	lists := map[fleet.MarketKey]fleet.OfferList{
-		first.MarketKey(): {Offers: []fleet.Offer{offer}, Read: now}, second.MarketKey(): {Offers: []fleet.Offer{other}, Read: now},
+		first.MarketKey(): {
+			Offers: []fleet.Offer{offer},
+			Read:   now,
+		},
+		second.MarketKey(): {Offers: []fleet.Offer{other}, Read: now},
 	}
 	for _, test := range []struct {
 		name, before, during string
@@ -103,8 +115,12 @@ func TestMultiRegionFailureAnEquivalentAlternateFleetIsUsed(t *testing.T) {
 		if got := stories(planInput(in)); got != test.before {
 			t.Errorf("%s: %s before the outage", test.name, got)
 		}
-		in.Holds = map[fleet.RunnerFleetID]snapshot.Hold{first.ID: {Reason: reason.Plain("The region doesn't answer."), Until: now.Add(time.Minute)}}
-		in.Unobserved = map[fleet.ProviderAddress]reason.Reason{first.Provider: reason.Of(reason.InspectionFailed{Message: "503"})}
+		in.Holds = map[fleet.RunnerFleetID]snapshot.Hold{
+			first.ID: {Reason: reason.Plain("The region doesn't answer."), Until: now.Add(time.Minute)},
+		}
+		in.Unobserved = map[fleet.ProviderAddress]reason.Reason{
+			first.Provider: reason.Of(reason.InspectionFailed{Message: "503"}),
+		}
 		out, unplaced := planInput(in), 0
 		for _, u := range out.Unplaced {
 			unplaced += u.Count
@@ -123,10 +139,13 @@ func TestAlternateRegionsKeepResidencyAndTrust(t *testing.T) {
 		in := input{Now: now, Offers: map[fleet.MarketKey]fleet.OfferList{}, Holds: map[fleet.RunnerFleetID]snapshot.Hold{}}
 		for n := range rapid.IntRange(1, 5).Draw(t, "fleets") {
 			f, _ := regional(fmt.Sprint("f", n), "eu-1", 1)
-			f.Placement.Regions = slices.Compact(slices.Sorted(slices.Values(rapid.SliceOfN(rapid.SampledFrom(regions), 0, 2).Draw(t, "regions"))))
+			f.Placement.Regions = slices.Compact(
+				slices.Sorted(slices.Values(rapid.SliceOfN(rapid.SampledFrom(regions), 0, 2).Draw(t, "regions"))),
+			)
 			f.Class.Trust = rapid.SampledFrom([]string{"standard", "high"}).Draw(t, "trust")
 			f.Scaling.Max = rapid.IntRange(0, 3).Draw(t, "max")
-			f.Placement.Spread = rapid.SampledFrom([]string{fleet.SpreadNone, fleet.SpreadRegion, fleet.SpreadProvider}).Draw(t, "spread")
+			f.Placement.Spread = rapid.SampledFrom([]string{fleet.SpreadNone, fleet.SpreadRegion, fleet.SpreadProvider}).
+				Draw(t, "spread")
 			if rapid.Bool().Draw(t, "held") {
 				in.Holds[f.ID] = snapshot.Hold{Reason: reason.Plain("It is away.")}
 			}
@@ -142,7 +161,9 @@ func TestAlternateRegionsKeepResidencyAndTrust(t *testing.T) {
 		d := waiting(rapid.IntRange(1, 20).Draw(t, "jobs"))
 		d.Priority = rapid.IntRange(0, 1).Draw(t, "priority")
 		d.Requirement.Trust = rapid.SampledFrom([]string{"standard", "high"}).Draw(t, "wanted trust")
-		d.Requirement.Regions = slices.Compact(slices.Sorted(slices.Values(rapid.SliceOfN(rapid.SampledFrom(regions), 1, 2).Draw(t, "wanted regions"))))
+		d.Requirement.Regions = slices.Compact(
+			slices.Sorted(slices.Values(rapid.SliceOfN(rapid.SampledFrom(regions), 1, 2).Draw(t, "wanted regions"))),
+		)
 		in.Demand = demand(d)
 		for _, p := range planInput(in).Fleets {
 			f := in.Fleets[slices.IndexFunc(in.Fleets, func(f fleet.ManagedFleet) bool { return f.ID == p.Fleet })]
@@ -152,7 +173,13 @@ func TestAlternateRegionsKeepResidencyAndTrust(t *testing.T) {
 			for _, r := range p.Requests {
 				for _, o := range r.Offers {
 					if !slices.Contains(d.Requirement.Regions, o.Region) {
-						t.Fatalf("%s asks for %s in %q, and the jobs must stay in %q", p.Address, o.Name(), o.Region, d.Requirement.Regions)
+						t.Fatalf(
+							"%s asks for %s in %q, and the jobs must stay in %q",
+							p.Address,
+							o.Name(),
+							o.Region,
+							d.Requirement.Regions,
+						)
 					}
 				}
 			}
@@ -166,7 +193,12 @@ func TestGPUPoolScarcityAndMinMax(t *testing.T) {
 	plain.ID, plain.Address, plain.Cost.Hourly = "f2", "fleet.b-plain", usd(100_000)
 	training := waiting(5)
 	training.Resources.GPU = 1
-	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{gpu, plain}, Demand: demand(training, waiting(6))}
+	in := input{
+		Now:          now,
+		AgentVersion: agentVersion,
+		Fleets:       []fleet.ManagedFleet{gpu, plain},
+		Demand:       demand(training, waiting(6)),
+	}
 	out := planInput(in)
 	if got := stories(out); got != "create 2; create 3" || len(out.Unplaced) != 1 || out.Unplaced[0].Count != 1 {
 		t.Errorf("5 jobs with a gpu and 6 without: %s, unplaced %+v", got, out.Unplaced)
@@ -193,7 +225,14 @@ type pool struct {
 }
 
 func newPool(f fleet.ManagedFleet) *pool {
-	return &pool{in: input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Scaled: map[fleet.RunnerFleetID]time.Time{}}}
+	return &pool{
+		in: input{
+			Now:          now,
+			AgentVersion: agentVersion,
+			Fleets:       []fleet.ManagedFleet{f},
+			Scaled:       map[fleet.RunnerFleetID]time.Time{},
+		},
+	}
 }
 
 // pass lets time go by, gives so many jobs to what is there, and does what the plan
@@ -254,7 +293,11 @@ func TestBurstALargeQueueThatArrivesSuddenlyIsTakenInSteps(t *testing.T) {
 		}
 	}
 	if len(p.in.Instances) != 500 || p.ended > 0 {
-		t.Errorf("after ten minutes of 100,000 jobs %d of 500 hosts are there, and %d have left", len(p.in.Instances), p.ended)
+		t.Errorf(
+			"after ten minutes of 100,000 jobs %d of 500 hosts are there, and %d have left",
+			len(p.in.Instances),
+			p.ended,
+		)
 	}
 }
 
@@ -317,7 +360,9 @@ func TestThousandsOfRunnersAreDecidedAboutInOnePlan(t *testing.T) {
 func TestNoScaleDownWhileAnObservationIsMissing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawOverrides(t, drawDemand(t))
-		in.Unobserved = map[fleet.ProviderAddress]reason.Reason{"local.here": reason.Of(reason.InspectionFailed{Message: "timeout"})}
+		in.Unobserved = map[fleet.ProviderAddress]reason.Reason{
+			"local.here": reason.Of(reason.InspectionFailed{Message: "timeout"}),
+		}
 		for _, p := range planInput(in).Fleets {
 			for _, a := range p.Actions {
 				i := in.Instances[slices.IndexFunc(in.Instances, func(i snapshot.Instance) bool { return i.ID == a.Instance })]

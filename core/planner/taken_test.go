@@ -60,12 +60,24 @@ func TestThePlanIsLookedAtAgainWhenAHostHasTakenJobsForLongEnough(t *testing.T) 
 		"its scheduler gives only sums":      {[]fleet.QueuedDemand{sums}, now.Add(116 * time.Second)},
 		"nothing is to be concluded from it": {nil, time.Time{}},
 	} {
-		in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{host}, Demand: demand(test.jobs...)}
+		in := input{
+			Now:          now,
+			AgentVersion: agentVersion,
+			Fleets:       []fleet.ManagedFleet{f},
+			Instances:    []snapshot.Instance{host},
+			Demand:       demand(test.jobs...),
+		}
 		if p := planInput(in).Fleets[0]; !p.Next.Equal(test.next) || p.Create != 0 {
 			t.Errorf("%s: %s, and the next look is at %s; want %s", name, story(p), p.Next, test.next)
 		}
 	}
-	in := input{Now: now.Add(6 * time.Second), AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{host}, Demand: demand(waits)}
+	in := input{
+		Now:          now.Add(6 * time.Second),
+		AgentVersion: agentVersion,
+		Fleets:       []fleet.ManagedFleet{f},
+		Instances:    []snapshot.Instance{host},
+		Demand:       demand(waits),
+	}
 	if p := planInput(in).Fleets[0]; p.Create != 1 {
 		t.Errorf("at that time: %s", story(p))
 	}

@@ -12,7 +12,13 @@ import (
 // Who had no credentials was told for minutes that the market was being asked.
 func TestAProviderThatFailsIsWhyItsOffersAreNotKnown(t *testing.T) {
 	f := trading(1, 4)
-	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Offers: map[fleet.MarketKey]fleet.OfferList{}}
+	in := input{
+		Now:          now,
+		AgentVersion: agentVersion,
+		Fleets:       []fleet.ManagedFleet{f},
+		Demand:       demand(),
+		Offers:       map[fleet.MarketKey]fleet.OfferList{},
+	}
 	noCredentials := reason.Of(reason.PluginDown{Message: "no credentials were found"})
 	for _, test := range []struct {
 		name  string
@@ -24,7 +30,9 @@ func TestAProviderThatFailsIsWhyItsOffersAreNotKnown(t *testing.T) {
 	} {
 		in.Faults = map[fleet.ProviderAddress]reason.Reason{f.Provider: test.fault}
 		p := planInput(in).Fleets[0]
-		if p.Constrained == nil || p.Constrained.Reason != test.want || p.Waiting[0] != reason.Of(reason.NoOffer{Missing: 1, Because: test.want}) || p.Create != 0 {
+		if p.Constrained == nil || p.Constrained.Reason != test.want ||
+			p.Waiting[0] != reason.Of(reason.NoOffer{Missing: 1, Because: test.want}) ||
+			p.Create != 0 {
 			t.Errorf("%s: %s, held %+v, want %q", test.name, story(p), p.Constrained, test.want)
 		}
 	}
@@ -66,7 +74,8 @@ func TestAPlanSaysThatItsSchedulerWasNotAsked(t *testing.T) {
 		if p.Unseen != reason.Of(test.want) {
 			t.Errorf("%s: it says %q, want %q", test.name, p.Unseen, test.want)
 		}
-		if said := p.Bounds[0].Reason; test.want != nil && (said != reason.Of(reason.DemandUnknown{Because: p.Unseen}) || p.Desired != 1) {
+		if said := p.Bounds[0].Reason; test.want != nil &&
+			(said != reason.Of(reason.DemandUnknown{Because: p.Unseen}) || p.Desired != 1) {
 			t.Errorf("%s: %d wanted, since %q", test.name, p.Desired, said)
 		}
 	}

@@ -19,7 +19,11 @@ func unlisted(queued []fleet.QueuedDemand) []fleet.QueuedDemand {
 	groups := slices.DeleteFunc(slices.Clone(queued), func(g fleet.QueuedDemand) bool { return g.Unlisted == nil })
 	if len(groups) > 1 {
 		slices.SortFunc(groups, func(a, b fleet.QueuedDemand) int {
-			return cmp.Or(cmp.Compare(a.Requirement.Queue, b.Requirement.Queue), cmp.Compare(digestOfKind(a), digestOfKind(b)), cmpUnlisted(a, b))
+			return cmp.Or(
+				cmp.Compare(a.Requirement.Queue, b.Requirement.Queue),
+				cmp.Compare(digestOfKind(a), digestOfKind(b)),
+				cmpUnlisted(a, b),
+			)
 		})
 	}
 	return groups

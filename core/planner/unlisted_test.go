@@ -29,14 +29,25 @@ func TestAQueueIsServedByFleetsOfTheClassThatItIsMappedTo(t *testing.T) {
 // Which of two kinds of running jobs takes the hosts first is theirs, and not how many
 // of them wait.
 func TestAnotherWaitingJobMovesNoneThatRuns(t *testing.T) {
-	large := fleet.QueuedDemand{Resources: fleet.ResourceCapacity{CPUMilli: 4000}, Unlisted: &fleet.UnlistedUsage{Jobs: 1, Usable: 1}}
-	small := fleet.QueuedDemand{Resources: fleet.ResourceCapacity{CPUMilli: 500}, Unlisted: &fleet.UnlistedUsage{Jobs: 1, Usable: 1}}
+	large := fleet.QueuedDemand{
+		Resources: fleet.ResourceCapacity{CPUMilli: 4000},
+		Unlisted:  &fleet.UnlistedUsage{Jobs: 1, Usable: 1},
+	}
+	small := fleet.QueuedDemand{
+		Resources: fleet.ResourceCapacity{CPUMilli: 500},
+		Unlisted:  &fleet.UnlistedUsage{Jobs: 1, Usable: 1},
+	}
 	first := unlisted([]fleet.QueuedDemand{large, small})[0].Resources
 	for n := range 20 {
 		small.Count, small.Admissible, small.OldestWait = n, n, time.Duration(n)*time.Second
 		small.Unlisted.Jobs = n
 		if got := unlisted([]fleet.QueuedDemand{large, small})[0].Resources; got.CPUMilli != first.CPUMilli {
-			t.Fatalf("with %d that wait, jobs of %d mCPU come first, and those of %d did with none", n, got.CPUMilli, first.CPUMilli)
+			t.Fatalf(
+				"with %d that wait, jobs of %d mCPU come first, and those of %d did with none",
+				n,
+				got.CPUMilli,
+				first.CPUMilli,
+			)
 		}
 	}
 }

@@ -55,7 +55,12 @@ func (p *FleetPlan) shrink(in *planning, f fleet.ManagedFleet, instances []snaps
 
 // leastLostFirst are those of a fleet's instances that may leave, the cheapest to lose
 // first.
-func leastLostFirst(in *planning, f fleet.RunnerFleetID, instances []snapshot.Instance, may func(*snapshot.Instance) bool) []*snapshot.Instance {
+func leastLostFirst(
+	in *planning,
+	f fleet.RunnerFleetID,
+	instances []snapshot.Instance,
+	may func(*snapshot.Instance) bool,
+) []*snapshot.Instance {
 	var out []*snapshot.Instance
 	for n := range instances {
 		if may(&instances[n]) {
@@ -117,7 +122,7 @@ func (p *FleetPlan) act(kind ActionKind, i snapshot.Instance, cause lifecycle.Ca
 }
 
 // drifted lists the live, not yet leaving instances that the definition would
-// make otherwise today [67].
+// make otherwise today (spec §67).
 func drifted(f fleet.ManagedFleet, instances []snapshot.Instance, agentVersion string) []Drift {
 	is := today(f, agentVersion)
 	var out []Drift

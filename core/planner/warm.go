@@ -21,7 +21,7 @@ type WarmChange struct {
 	Reason reason.Reason `json:"reason"`
 }
 
-// warmth is how many idle runners a fleet keeps at a moment [16, 122].
+// warmth is how many idle runners a fleet keeps at a moment (spec §16, §122).
 //
 // While a schedule is open its number counts in the place of the scaling block's,
 // whether it is larger or smaller: as a floor, the block's would leave no way to

@@ -23,11 +23,20 @@ func warnOldAddress(before, after fleet.Definition, state snapshot.State) config
 	if agents == 0 {
 		return nil
 	}
-	return config.Diagnostics{{
-		Severity: config.Warning, Block: "forgeyard", Summary: fmt.Sprintf("%s know the manager at its old address", hosts(agents)),
-		Detail: fmt.Sprintf("Agents keep the URL that they booted with, and listen = %q and advertise = %q reach only new hosts. Keep what was in effect (listen = %q, advertise = %q) answering until the old hosts are replaced: by a name in DNS, or a proxy that passes TLS through.",
-			after.Manager.Listen, url, before.Manager.Listen, old),
-	}}
+	return config.Diagnostics{
+		{
+			Severity: config.Warning,
+			Block:    "forgeyard",
+			Summary:  fmt.Sprintf("%s know the manager at its old address", hosts(agents)),
+			Detail: fmt.Sprintf(
+				"Agents keep the URL that they booted with, and listen = %q and advertise = %q reach only new hosts. Keep what was in effect (listen = %q, advertise = %q) answering until the old hosts are replaced: by a name in DNS, or a proxy that passes TLS through.",
+				after.Manager.Listen,
+				url,
+				before.Manager.Listen,
+				old,
+			),
+		},
+	}
 }
 
 // Listening is where the running manager answers agents: what the definition asked for
@@ -42,11 +51,18 @@ func warnIgnoredListen(now *Listening, after fleet.Definition) config.Diagnostic
 	if now == nil || wanted == "" || wanted == now.Wanted || wanted == now.At {
 		return nil
 	}
-	return config.Diagnostics{{
-		Severity: config.Warning, Block: "forgeyard", Summary: fmt.Sprintf("the manager that runs doesn't listen at %s", wanted),
-		Detail: fmt.Sprintf("It answers agents at %s, and listen = %q counts from its next start. Until then new hosts may get an address that doesn't answer, and fail. Apply, stop it (serve), and start it again.",
-			now.At, wanted),
-	}}
+	return config.Diagnostics{
+		{
+			Severity: config.Warning,
+			Block:    "forgeyard",
+			Summary:  fmt.Sprintf("the manager that runs doesn't listen at %s", wanted),
+			Detail: fmt.Sprintf(
+				"It answers agents at %s, and listen = %q counts from its next start. Until then new hosts may get an address that doesn't answer, and fail. Apply, stop it (serve), and start it again.",
+				now.At,
+				wanted,
+			),
+		},
+	}
 }
 
 func hosts(n int) string {

@@ -10,7 +10,9 @@ import (
 
 func TestChangedManagerAddressWarnsOfHostsWithTheOldOne(t *testing.T) {
 	old := fleet.ManagerSettings{Listen: "10.0.0.1:7443", Advertise: "https://fleet.example:7443"}
-	two := snapshot.State{Instances: []fleet.CapacityInstance{{ID: "a", State: fleet.Healthy}, {ID: "b", State: fleet.Bootstrapping}}}
+	two := snapshot.State{
+		Instances: []fleet.CapacityInstance{{ID: "a", State: fleet.Healthy}, {ID: "b", State: fleet.Bootstrapping}},
+	}
 	for _, c := range []struct {
 		name  string
 		after fleet.ManagerSettings
@@ -55,7 +57,8 @@ func TestAListenThatTheRunningManagerDoesNotFollowIsWarnedOf(t *testing.T) {
 		if (len(found) == 1) != c.warns {
 			t.Errorf("%s: the warnings are %v", name, found)
 		}
-		if c.warns && (len(found) == 0 || !strings.Contains(found[0].Detail, c.now.At) || !strings.Contains(found[0].Summary, c.file)) {
+		if c.warns &&
+			(len(found) == 0 || !strings.Contains(found[0].Detail, c.now.At) || !strings.Contains(found[0].Summary, c.file)) {
 			t.Errorf("%s: it says %v", name, found)
 		}
 	}
@@ -67,11 +70,19 @@ func TestAProvidersOwnAddressConcernsItsHostsAlone(t *testing.T) {
 		Providers: []fleet.Provider{{Address: "libvirt.lab", Advertise: "https://10.0.2.2:7443"}, {Address: "local.here"}},
 	}
 	after := definition
-	after.Providers = []fleet.Provider{{Address: "libvirt.lab", Advertise: "https://10.0.2.2:8443"}, {Address: "local.here"}}
+	after.Providers = []fleet.Provider{
+		{Address: "libvirt.lab", Advertise: "https://10.0.2.2:8443"},
+		{Address: "local.here"},
+	}
 	state := snapshot.State{Instances: []fleet.CapacityInstance{
 		{ID: "a", State: fleet.Healthy, Provider: "libvirt.lab"}, {ID: "b", State: fleet.Healthy, Provider: "local.here"},
 	}}
-	if found := warnOldAddress(definition, after, state); len(found) != 1 || !strings.Contains(found[0].Summary, "1 host") || !strings.Contains(found[0].Detail, "https://10.0.2.2:7443") {
+	if found := warnOldAddress(
+		definition,
+		after,
+		state,
+	); len(found) != 1 || !strings.Contains(found[0].Summary, "1 host") ||
+		!strings.Contains(found[0].Detail, "https://10.0.2.2:7443") {
 		t.Errorf("the warnings are %v", found)
 	}
 }

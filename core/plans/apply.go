@@ -61,7 +61,13 @@ func (a *Applier) Apply(ctx context.Context, s Submission, approved Approval) (R
 	}
 	failpoint.DefinitionUncommitted.Hit()
 	serial, err := a.store.ApplyDefinition(ctx, store.Apply{
-		Expect: fresh.Serial, Definition: fresh.definition, At: a.options.Clock(), By: caller.Name, Fleets: fresh.rows, Reimaged: fresh.reimaged, Plan: approved.id(),
+		Expect:     fresh.Serial,
+		Definition: fresh.definition,
+		At:         a.options.Clock(),
+		By:         caller.Name,
+		Fleets:     fresh.rows,
+		Reimaged:   fresh.reimaged,
+		Plan:       approved.id(),
 		Audit: func(serial int64, changed bool) store.AuditRecord {
 			record.Detail = fmt.Sprintf("definition %d: %s%s", serial, outcome(fresh.Changes, changed), approved.origin())
 			return record
@@ -133,7 +139,12 @@ func (a Approval) origin() string {
 	if a.Saved == nil {
 		return ""
 	}
-	return fmt.Sprintf("; by the plan %s that %s saved at %s", a.Saved.ID, a.Saved.By, a.Saved.Made.UTC().Format(time.RFC3339))
+	return fmt.Sprintf(
+		"; by the plan %s that %s saved at %s",
+		a.Saved.ID,
+		a.Saved.By,
+		a.Saved.Made.UTC().Format(time.RFC3339),
+	)
 }
 
 // summary names what an apply changed.

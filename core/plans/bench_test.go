@@ -80,9 +80,17 @@ func planOf(ctx context.Context, b *testing.B, o workspace.Options, sources []co
 	if err != nil {
 		b.Fatal(err)
 	}
-	present := query.Present{Clock: o.Clock, AgentVersion: o.Version, Observed: func() snapshot.Observations { return snapshot.Observations{} }}
+	present := query.Present{
+		Clock:        o.Clock,
+		AgentVersion: o.Version,
+		Observed:     func() snapshot.Observations { return snapshot.Observations{} },
+	}
 	now := Present{Present: present, Listening: func() *Listening { return nil }}
-	p, err := NewPlanner(read, o, now).planOf(ctx, access.LocalUser("ada"), false, func(context.Context) (*workspace.Loaded, workspace.Bundle, error) {
+	p, err := NewPlanner(
+		read,
+		o,
+		now,
+	).planOf(ctx, access.LocalUser("ada"), false, func(context.Context) (*workspace.Loaded, workspace.Bundle, error) {
 		loaded, found := config.Load(sources, config.Variables{}, noSchema{})
 		if found.HasErrors() {
 			return nil, workspace.Bundle{}, found
@@ -106,7 +114,10 @@ func BenchmarkPlanOf1000FleetsAnd10000Instances(b *testing.B) {
 	o, sources := options(b), bigFile(fleets)
 	m := open(b, o)
 	first := planOf(b.Context(), b, o, sources)
-	if _, err := m.Store.ApplyDefinition(b.Context(), store.Apply{Definition: first.definition, Fleets: first.rows, By: "a test", At: time.Now()}); err != nil {
+	if _, err := m.Store.ApplyDefinition(
+		b.Context(),
+		store.Apply{Definition: first.definition, Fleets: first.rows, By: "a test", At: time.Now()},
+	); err != nil {
 		b.Fatal(err)
 	}
 	fill(b, m.Store, first.rows, each)
@@ -128,12 +139,19 @@ func BenchmarkStatusOf1000FleetsAnd10000Instances(b *testing.B) {
 	o, sources := options(b), bigFile(1000)
 	m := open(b, o)
 	first := planOf(b.Context(), b, o, sources)
-	if _, err := m.Store.ApplyDefinition(b.Context(), store.Apply{Definition: first.definition, Fleets: first.rows, By: "a test", At: time.Now()}); err != nil {
+	if _, err := m.Store.ApplyDefinition(
+		b.Context(),
+		store.Apply{Definition: first.definition, Fleets: first.rows, By: "a test", At: time.Now()},
+	); err != nil {
 		b.Fatal(err)
 	}
 	fill(b, m.Store, first.rows, 10)
 	ctx := access.WithCaller(b.Context(), access.LocalUser("ada"))
-	present := query.Present{Clock: o.Clock, AgentVersion: o.Version, Observed: func() snapshot.Observations { return snapshot.Observations{} }}
+	present := query.Present{
+		Clock:        o.Clock,
+		AgentVersion: o.Version,
+		Observed:     func() snapshot.Observations { return snapshot.Observations{} },
+	}
 	status := query.New(m.Store, present, nil)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -156,20 +174,57 @@ func fill(b *testing.B, s *store.Store, rows []fleet.ManagedFleet, each int) {
 		for k := range each {
 			id := fmt.Sprintf("%06d", n*each+k)
 			instance := fleet.CapacityInstance{
-				ID: fleet.CapacityInstanceID("i" + id), Key: fleet.OperationID("o" + id), Fleet: f.ID, Provider: f.Provider, Runner: fleet.RunnerID("r" + id),
-				State: fleet.Healthy, Since: at, Created: at, SeenAt: at, Seen: fleet.ResourceRunning, ProviderInstance: fleet.ProviderInstanceRef("o" + id),
-				Class: f.Class.ID(), Image: f.Image.ID("0.1.0"), InstanceDigest: f.InstanceDigest(), Reason: reason.Plain("Every check of admission passed."),
+				ID: fleet.CapacityInstanceID(
+					"i" + id,
+				),
+				Key:              fleet.OperationID("o" + id),
+				Fleet:            f.ID,
+				Provider:         f.Provider,
+				Runner:           fleet.RunnerID("r" + id),
+				State:            fleet.Healthy,
+				Since:            at,
+				Created:          at,
+				SeenAt:           at,
+				Seen:             fleet.ResourceRunning,
+				ProviderInstance: fleet.ProviderInstanceRef("o" + id),
+				Class:            f.Class.ID(),
+				Image:            f.Image.ID("0.1.0"),
+				InstanceDigest:   f.InstanceDigest(),
+				Reason:           reason.Plain("Every check of admission passed."),
 			}
 			instance.Admission.State, instance.Admission.Policy = fleet.AdmissionVerified, f.Admission
 			for _, check := range []string{"identity", "class", "provider", "platform", "capabilities", "version", "time", "health", "job_isolation"} {
-				instance.Admission.Checks = append(instance.Admission.Checks, fleet.AdmissionCheck{Name: check, Result: fleet.Passed, Evidence: reason.Of(reason.JobsIsolated{Message: "what was seen of " + check})})
+				instance.Admission.Checks = append(
+					instance.Admission.Checks,
+					fleet.AdmissionCheck{
+						Name:     check,
+						Result:   fleet.Passed,
+						Evidence: reason.Of(reason.JobsIsolated{Message: "what was seen of " + check}),
+					},
+				)
 			}
 			change.Instances = append(change.Instances, instance)
 			change.Operations = append(change.Operations, fleet.Operation{
-				ID: instance.Key, Instance: instance.ID, Fleet: f.ID, Kind: fleet.ProvisionOperation, State: fleet.OperationSucceeded, Created: at,
-				Attempts: 1, Request: fmt.Appendf(nil, `{"fleet":%q,"pad":%q}`, f.Address, strings.Repeat("x", 800)),
+				ID:       instance.Key,
+				Instance: instance.ID,
+				Fleet:    f.ID,
+				Kind:     fleet.ProvisionOperation,
+				State:    fleet.OperationSucceeded,
+				Created:  at,
+				Attempts: 1,
+				Request:  fmt.Appendf(nil, `{"fleet":%q,"pad":%q}`, f.Address, strings.Repeat("x", 800)),
 			})
-			runners = append(runners, fleet.Runner{ID: instance.Runner, Operation: instance.Key, Instance: instance.ID, Enrolled: at, LastBeat: at, AgentVersion: "0.1.0"})
+			runners = append(
+				runners,
+				fleet.Runner{
+					ID:           instance.Runner,
+					Operation:    instance.Key,
+					Instance:     instance.ID,
+					Enrolled:     at,
+					LastBeat:     at,
+					AgentVersion: "0.1.0",
+				},
+			)
 		}
 	}
 	if err := s.Commit(b.Context(), change); err != nil {

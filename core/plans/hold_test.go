@@ -14,8 +14,12 @@ func TestPlanOfChangedProviderIgnoresItsOldHold(t *testing.T) {
 	a := &applied{t: t}
 	d := file("one")
 	a.apply(d)
-	a.observed = snapshot.Observations{Since: now,
-		Holds: map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: reason.Plain("10 failures in a row"), Until: now.Add(time.Minute)}}}
+	a.observed = snapshot.Observations{
+		Since: now,
+		Holds: map[fleet.RunnerFleetID]snapshot.Hold{
+			"f1": {Reason: reason.Plain("10 failures in a row"), Until: now.Add(time.Minute)},
+		},
+	}
 	if p := a.plan(d).Preview.Fleets[0]; p.Create != 0 || !reason.Is[reason.HeldBack](p.Waiting[0]) {
 		t.Errorf("unchanged, it starts %d: %+v", p.Create, p.Waiting)
 	}

@@ -21,12 +21,23 @@ import (
 func options(t testing.TB) workspace.Options {
 	t.Helper()
 	state := filepath.Join(t.TempDir(), "state")
-	place, err := workspace.FindPlace(state, "demo", func(name string) (string, bool) { return "/home/ci", name == "HOME" })
+	place, err := workspace.FindPlace(
+		state,
+		"demo",
+		func(name string) (string, bool) { return "/home/ci", name == "HOME" },
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(place.Run) })
-	return workspace.Options{Place: place, Installation: "demo", Version: "0.1.0", Command: "test", Clock: time.Now, Log: slog.New(slog.DiscardHandler)}
+	return workspace.Options{
+		Place:        place,
+		Installation: "demo",
+		Version:      "0.1.0",
+		Command:      "test",
+		Clock:        time.Now,
+		Log:          slog.New(slog.DiscardHandler),
+	}
 }
 
 // installation is a store with who plans and applies, of which no loop runs.
@@ -51,9 +62,16 @@ func open(t testing.TB, o workspace.Options) *installation {
 	if err := keys.New(s, o, nil).Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	now := query.Present{Clock: o.Clock, AgentVersion: o.Version, Observed: func() snapshot.Observations { return snapshot.Observations{} }}
+	now := query.Present{
+		Clock:        o.Clock,
+		AgentVersion: o.Version,
+		Observed:     func() snapshot.Observations { return snapshot.Observations{} },
+	}
 	present := Present{Present: now, Listening: func() *Listening { return nil }}
-	return &installation{NewApplier(NewPlanner(s, o, present), new(sync.Mutex), func(fleet.Definition) error { return nil }), s}
+	return &installation{
+		NewApplier(NewPlanner(s, o, present), new(sync.Mutex), func(fleet.Definition) error { return nil }),
+		s,
+	}
 }
 
 func (i *installation) Settings(ctx context.Context) (fleet.ManagerSettings, error) {

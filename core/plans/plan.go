@@ -130,7 +130,11 @@ func boundFleets(in planInput) map[fleet.FleetAddress]fleet.ManagedFleet {
 
 // bind gives each fleet of the plan's definition its stored row, or a new one, and
 // notes the rows that change. It returns all fleets as they will be.
-func (p *Plan) bind(in planInput, bound map[fleet.FleetAddress]fleet.ManagedFleet, removed map[fleet.FleetAddress]bool) (map[fleet.FleetAddress]fleet.ManagedFleet, error) {
+func (p *Plan) bind(
+	in planInput,
+	bound map[fleet.FleetAddress]fleet.ManagedFleet,
+	removed map[fleet.FleetAddress]bool,
+) (map[fleet.FleetAddress]fleet.ManagedFleet, error) {
 	all := map[fleet.FleetAddress]fleet.ManagedFleet{}
 	for _, f := range p.definition.Fleets {
 		row, known := bound[f.Address]
@@ -194,7 +198,10 @@ func (p *Plan) removals(in planInput) map[fleet.FleetAddress]bool {
 		removed[a] = true
 	}
 	for n, c := range p.Changes {
-		if a := fleet.FleetAddress(c.Address); in.prune && c.Action == config.Drift && strings.HasPrefix(c.Address, "fleet.") {
+		if a := fleet.FleetAddress(
+			c.Address,
+		); in.prune && c.Action == config.Drift &&
+			strings.HasPrefix(c.Address, "fleet.") {
 			removed[a] = true
 			p.Changes[n].Action = config.Drain
 		}
@@ -250,13 +257,20 @@ func (p *Plan) noteBinaries(in planInput, lock pluginstore.Lock) {
 		if !there || old.Binaries[workspace.Platform] == plugin.Binaries[workspace.Platform] {
 			continue
 		}
-		change := config.AttributeChange{Path: "binary", Old: old.Version + " " + short(old.Binaries[workspace.Platform]), New: plugin.Version + " " + short(plugin.Binaries[workspace.Platform])}
+		change := config.AttributeChange{
+			Path: "binary",
+			Old:  old.Version + " " + short(old.Binaries[workspace.Platform]),
+			New:  plugin.Version + " " + short(plugin.Binaries[workspace.Platform]),
+		}
 		address := "plugin." + plugin.Name
 		if n := slices.IndexFunc(p.Changes, func(c config.Change) bool { return c.Address == address }); n >= 0 {
 			p.Changes[n].Attributes = append(p.Changes[n].Attributes, change)
 			continue
 		}
-		p.Changes = append(p.Changes, config.Change{Action: config.Modify, Address: address, Attributes: []config.AttributeChange{change}})
+		p.Changes = append(
+			p.Changes,
+			config.Change{Action: config.Modify, Address: address, Attributes: []config.AttributeChange{change}},
+		)
 	}
 	slices.SortStableFunc(p.Changes, func(a, b config.Change) int { return cmp.Compare(a.Address, b.Address) })
 }
@@ -295,14 +309,19 @@ func (p *Plan) changes(f fleet.ManagedFleet) bool {
 // changesUnder says that what the fleet's hosts come from, and join by, is changed.
 func (p *Plan) changesUnder(f fleet.ManagedFleet) bool {
 	return slices.ContainsFunc(p.Changes, func(c config.Change) bool {
-		return c.Address == "forgeyard" || c.Address == "provider."+string(f.Provider) || c.Address == "plugin."+f.Provider.Plugin()
+		return c.Address == "forgeyard" || c.Address == "provider."+string(f.Provider) ||
+			c.Address == "plugin."+f.Provider.Plugin()
 	})
 }
 
 // keep adds to a file's definition what must not be lost: the fleets that it
 // doesn't mention, and the providers, with their plugins, of all fleets and
 // instances that still have a row.
-func keep(in planInput, removed map[fleet.FleetAddress]bool, bound map[fleet.FleetAddress]fleet.ManagedFleet) fleet.Definition {
+func keep(
+	in planInput,
+	removed map[fleet.FleetAddress]bool,
+	bound map[fleet.FleetAddress]fleet.ManagedFleet,
+) fleet.Definition {
 	d, stored := in.file, in.stored.Definition
 	d.Fleets, d.Providers, d.Plugins = slices.Clone(d.Fleets), slices.Clone(d.Providers), slices.Clone(d.Plugins)
 	mentioned := make(map[fleet.FleetAddress]bool, len(d.Fleets))

@@ -35,7 +35,10 @@ func (p Plan) visibleTo(caller access.Caller) Plan {
 		return p
 	}
 	p.Changes = visibleChanges(p.Changes, caller)
-	p.Preview.Fleets = slices.DeleteFunc(slices.Clone(p.Preview.Fleets), func(f planner.FleetPlan) bool { return !caller.MayTouch(f.Address) })
+	p.Preview.Fleets = slices.DeleteFunc(
+		slices.Clone(p.Preview.Fleets),
+		func(f planner.FleetPlan) bool { return !caller.MayTouch(f.Address) },
+	)
 	p.Preview.Unplaced, p.Accounts = nil, nil // the whole installation's
 	p.Preview.Reservations = caller.Reservations(p.Preview.Reservations)
 	return p
@@ -46,7 +49,10 @@ func visibleChanges(all []config.Change, caller access.Caller) []config.Change {
 	if len(caller.Fleets) == 0 {
 		return all
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(c config.Change) bool { return !caller.MayTouch(fleet.FleetAddress(c.Address)) })
+	return slices.DeleteFunc(
+		slices.Clone(all),
+		func(c config.Change) bool { return !caller.MayTouch(fleet.FleetAddress(c.Address)) },
+	)
 }
 
 // readable is what may be said of a definition before its secrets are looked at: a

@@ -55,7 +55,11 @@ func TestATokenThatMayOnlyReadLearnsNothingOfTheManagersFiles(t *testing.T) {
 			t.Errorf("%s tells a file that is there from one that isn't: %v", who.Name, answers)
 		}
 	}
-	if _, err := m.Plan(as(t, access.LocalUser("ada")), withToken(there+"-not")); err == nil || !strings.Contains(err.Error(), there+"-not") {
+	if _, err := m.Plan(
+		as(t, access.LocalUser("ada")),
+		withToken(there+"-not"),
+	); err == nil ||
+		!strings.Contains(err.Error(), there+"-not") {
 		t.Errorf("who may manage isn't told of a file that is missing: %v", err)
 	}
 }
@@ -76,25 +80,40 @@ func TestALimitedTokenPlansWithTheProvidersThatWereApplied(t *testing.T) {
 	if _, err := m.Apply(all, withToken(token), p.Approval); err != nil {
 		t.Fatal(err)
 	}
-	limited := as(t, access.Caller{Name: "limited", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.demo"}})
+	limited := as(
+		t,
+		access.Caller{Name: "limited", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.demo"}},
+	)
 	if _, err := m.Plan(limited, withToken(token)); err != nil {
 		t.Errorf("with what was applied: %v", err)
 	}
-	if _, err := m.Plan(limited, withToken(token+"-other")); err == nil || !strings.Contains(err.Error(), "may not plan scheduler.forgeyard.main") {
+	if _, err := m.Plan(
+		limited,
+		withToken(token+"-other"),
+	); err == nil ||
+		!strings.Contains(err.Error(), "may not plan scheduler.forgeyard.main") {
 		t.Errorf("with another file: %v", err)
 	}
 }
 
 func TestALimitedTokensPlanShowsNoOtherFleet(t *testing.T) {
 	p := Plan{
-		Changes: []config.Change{{Action: config.Drift, Address: "fleet.a"}, {Action: config.Drift, Address: "fleet.b"}, {Action: config.Drift, Address: "provider.local.here"}},
+		Changes: []config.Change{
+			{Action: config.Drift, Address: "fleet.a"},
+			{Action: config.Drift, Address: "fleet.b"},
+			{Action: config.Drift, Address: "provider.local.here"},
+		},
 		Preview: planner.Output{Fleets: []planner.FleetPlan{{Address: "fleet.a"}, {Address: "fleet.b"}}},
 	}
 	seen := p.visibleTo(access.Caller{Fleets: []fleet.FleetAddress{"fleet.b"}})
-	if len(seen.Changes) != 1 || seen.Changes[0].Address != "fleet.b" || len(seen.Preview.Fleets) != 1 || seen.Preview.Fleets[0].Address != "fleet.b" {
+	if len(seen.Changes) != 1 || seen.Changes[0].Address != "fleet.b" || len(seen.Preview.Fleets) != 1 ||
+		seen.Preview.Fleets[0].Address != "fleet.b" {
 		t.Errorf("it shows %+v, %+v", seen.Changes, seen.Preview.Fleets)
 	}
-	if all := p.visibleTo(access.LocalUser("ada")); len(all.Changes) != 3 || len(all.Preview.Fleets) != 2 || len(p.Changes) != 3 {
+	if all := p.visibleTo(
+		access.LocalUser("ada"),
+	); len(all.Changes) != 3 || len(all.Preview.Fleets) != 2 ||
+		len(p.Changes) != 3 {
 		t.Error("others see less than everything")
 	}
 }
@@ -102,7 +121,10 @@ func TestALimitedTokensPlanShowsNoOtherFleet(t *testing.T) {
 func TestLimitedPlanShowsNoAccountsNorOthersReservations(t *testing.T) {
 	p := Plan{Accounts: map[fleet.ProviderAddress]string{"cloud.a": "123"}}
 	for _, of := range []fleet.FleetAddress{"fleet.a", "fleet.b", ""} {
-		p.Preview.Reservations = append(p.Preview.Reservations, planner.ReservationPlan{CapacityReservation: fleet.CapacityReservation{Fleet: of}})
+		p.Preview.Reservations = append(
+			p.Preview.Reservations,
+			planner.ReservationPlan{CapacityReservation: fleet.CapacityReservation{Fleet: of}},
+		)
 	}
 	seen := p.visibleTo(access.Caller{Fleets: []fleet.FleetAddress{"fleet.b"}})
 	if len(seen.Accounts) > 0 || len(seen.Preview.Reservations) != 1 || seen.Preview.Reservations[0].Fleet != "fleet.b" {
@@ -123,7 +145,11 @@ func TestLimitedPlanShowsTheOrphansOfItsFleets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := fleet.Unrecorded{Orphans: 1, Foreign: 1, Resources: []fleet.UnrecordedResource{{ID: "vm-1", Fleet: "fleet.demo"}, {ID: "vm-2"}}}
+	seen := fleet.Unrecorded{
+		Orphans:   1,
+		Foreign:   1,
+		Resources: []fleet.UnrecordedResource{{ID: "vm-1", Fleet: "fleet.demo"}, {ID: "vm-2"}},
+	}
 	m.now.Observed = func() snapshot.Observations {
 		return snapshot.Observations{Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": seen}}
 	}

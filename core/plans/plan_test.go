@@ -191,7 +191,10 @@ func TestARemovedBlockDrainsOnceAndForgetsLater(t *testing.T) {
 	}
 	expect(t, "rows while it drains", rows(a.plan(d)), nil)
 
-	a.state.Instances, a.state.Fleets = nil, slices.DeleteFunc(a.state.Fleets, func(f fleet.ManagedFleet) bool { return f.ID == "f2" })
+	a.state.Instances, a.state.Fleets = nil, slices.DeleteFunc(
+		a.state.Fleets,
+		func(f fleet.ManagedFleet) bool { return f.ID == "f2" },
+	)
 	if gone := a.plan(d); gone.HasChanges() {
 		t.Errorf("once the fleet is forgotten its removed block changes %v", changes(gone))
 	}
@@ -257,15 +260,31 @@ func TestAPlanSaysInWhichAccountItsProvidersAct(t *testing.T) {
 		t.Errorf("nobody has asked the provider yet, and the plan says %v", p.Accounts)
 	}
 	of := func(account string, created time.Time, state fleet.CapacityInstanceState) fleet.CapacityInstance {
-		return fleet.CapacityInstance{ID: fleet.CapacityInstanceID(account), Fleet: "f1", Provider: "local.here", Account: account, Created: created, State: state}
+		return fleet.CapacityInstance{
+			ID:       fleet.CapacityInstanceID(account),
+			Fleet:    "f1",
+			Provider: "local.here",
+			Account:  account,
+			Created:  created,
+			State:    state,
+		}
 	}
 	a.state.Instances = []fleet.CapacityInstance{
-		of("older", now.Add(-time.Hour), fleet.Healthy), of("newer", now.Add(-time.Minute), fleet.Healthy), of("ended", now, fleet.Terminated),
+		of(
+			"older",
+			now.Add(-time.Hour),
+			fleet.Healthy,
+		),
+		of("newer", now.Add(-time.Minute), fleet.Healthy),
+		of("ended", now, fleet.Terminated),
 	}
 	if got := a.plan(d).Accounts["local.here"]; got != "newer" {
 		t.Errorf("no manager runs, and the account is %q", got)
 	}
-	a.observed = snapshot.Observations{Since: now, Accounts: map[fleet.ProviderAddress]string{"local.here": "found", "local.gone": "other"}}
+	a.observed = snapshot.Observations{
+		Since:    now,
+		Accounts: map[fleet.ProviderAddress]string{"local.here": "found", "local.gone": "other"},
+	}
 	p := a.plan(d)
 	if got := p.Accounts; len(got) != 1 || got["local.here"] != "found" {
 		t.Errorf("a manager runs, and the accounts are %v", got)

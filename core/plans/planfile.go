@@ -55,7 +55,11 @@ func Parse(content []byte) (SavedPlan, error) {
 	number, digest, _ := bytes.Cut(words, []byte(" "))
 	format, err := strconv.Atoi(string(number))
 	if err == nil && format != Format {
-		return SavedPlan{}, fmt.Errorf("it is in plan format %d, and this version reads %d; use the version that made it, or plan again", format, Format)
+		return SavedPlan{}, fmt.Errorf(
+			"it is in plan format %d, and this version reads %d; use the version that made it, or plan again",
+			format,
+			Format,
+		)
 	}
 	damaged := errors.New("it is damaged or cut off; take it from where it was made again, or plan again")
 	if err != nil || string(digest) != fleet.DigestBytes(body) {
@@ -89,7 +93,10 @@ func (p SavedPlan) plain() error {
 		return err
 	}
 	if place, found := steering(whole, "the plan"); found {
-		return fmt.Errorf("it contains terminal control characters (in %.100q), which no plan needs: check who made or changed the file, and plan again", place)
+		return fmt.Errorf(
+			"it contains terminal control characters (in %.100q), which no plan needs: check who made or changed the file, and plan again",
+			place,
+		)
 	}
 	return nil
 }
@@ -127,8 +134,10 @@ func steers(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r)
 // what the plan shows is what it asks to be applied.
 func (p SavedPlan) whole() bool {
 	saved := p.Plan.Approval.Saved
-	return saved != nil && saved.ID != "" && saved.Changes == changesDigest(p.Plan.Changes) && p.Plan.Approval.Format == Format &&
-		p.Plan.Installation != "" && len(p.Submission.Sources) > 0
+	return saved != nil && saved.ID != "" && saved.Changes == changesDigest(p.Plan.Changes) &&
+		p.Plan.Approval.Format == Format &&
+		p.Plan.Installation != "" &&
+		len(p.Submission.Sources) > 0
 }
 
 // ReadFile reads a plan file.

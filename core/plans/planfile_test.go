@@ -103,7 +103,11 @@ func TestNothingButAPlanFileIsOverwritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{file, link, dir} {
-		if err := WriteFile(path, saved); err == nil || !strings.Contains(err.Error(), "is not a plan file; nothing was written") {
+		if err := WriteFile(
+			path,
+			saved,
+		); err == nil ||
+			!strings.Contains(err.Error(), "is not a plan file; nothing was written") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -153,7 +157,8 @@ func TestADamagedPlanFileIsOneClearError(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := ReadFile(path)
-			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) ||
+				strings.Contains(err.Error(), "\n") {
 				t.Errorf("%v", err)
 			}
 		})
@@ -194,7 +199,8 @@ func TestAPlanThatSteersTheTerminalIsRefusedAndNotPrinted(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = Parse(sealPlan(body))
-			if err == nil || !strings.Contains(err.Error(), "terminal control characters") || strings.ContainsFunc(err.Error(), unicode.IsControl) {
+			if err == nil || !strings.Contains(err.Error(), "terminal control characters") ||
+				strings.ContainsFunc(err.Error(), unicode.IsControl) {
 				t.Errorf("%s with %q: %v", name, evil, err)
 			}
 		}
@@ -223,9 +229,19 @@ func FuzzParsePlan(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Add([]byte("null"))
 	f.Add([]byte(planFileMark + "1 sha256:00\n{}"))
-	f.Add([]byte(`{"plan":{"installation":"demo","approval":{"format":1,"saved":{"id":"x"}}},"submission":{"sources":[{"name":"a"}]}}`))
-	f.Add([]byte(`{"program":"0.1.0","plan":{"installation":"demo","changes":[],"approval":{"format":1,"saved":{"id":"x","changes":"` + changesDigest(nil) +
-		`"}},"preview":{"fleets":[{"address":"fleet.a"}]}},"submission":{"sources":[{"name":"a","bytes":"YQ=="}],"variables":{"assignments":["a=b"]}},"sensitive":{"needed":["k"]}}`))
+	f.Add(
+		[]byte(
+			`{"plan":{"installation":"demo","approval":{"format":1,"saved":{"id":"x"}}},"submission":{"sources":[{"name":"a"}]}}`,
+		),
+	)
+	f.Add(
+		[]byte(
+			`{"program":"0.1.0","plan":{"installation":"demo","changes":[],"approval":{"format":1,"saved":{"id":"x","changes":"` + changesDigest(
+				nil,
+			) +
+				`"}},"preview":{"fleets":[{"address":"fleet.a"}]}},"submission":{"sources":[{"name":"a","bytes":"YQ=="}],"variables":{"assignments":["a=b"]}},"sensitive":{"needed":["k"]}}`,
+		),
+	)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, content := range [][]byte{text, sealPlan(text)} {
 			p, err := Parse(content)

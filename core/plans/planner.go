@@ -58,14 +58,26 @@ func FirstPlan(ctx context.Context, s Submission, o workspace.Options) (Plan, er
 	if err != nil {
 		return Plan{}, err
 	}
-	p, err := makePlan(planInput{file: loaded.Definition, lock: bundle.Lock, newID: newID, Snapshot: snapshot.Snapshot{Now: o.Clock(), AgentVersion: o.Version}})
+	p, err := makePlan(
+		planInput{
+			file:     loaded.Definition,
+			lock:     bundle.Lock,
+			newID:    newID,
+			Snapshot: snapshot.Snapshot{Now: o.Clock(), AgentVersion: o.Version},
+		},
+	)
 	p.Warnings = append(loaded.Warnings, loaded.RemovesNothing(nil)...)
 	return p, err
 }
 
 // planOf compares what load reads with what is stored. Of a big installation both
 // take their time, and neither needs the other.
-func (p Planner) planOf(ctx context.Context, caller access.Caller, prune bool, load func(context.Context) (*workspace.Loaded, workspace.Bundle, error)) (Plan, error) {
+func (p Planner) planOf(
+	ctx context.Context,
+	caller access.Caller,
+	prune bool,
+	load func(context.Context) (*workspace.Loaded, workspace.Bundle, error),
+) (Plan, error) {
 	var (
 		loaded *workspace.Loaded
 		bundle workspace.Bundle
@@ -85,7 +97,12 @@ func (p Planner) planOf(ctx context.Context, caller access.Caller, prune bool, l
 	if err != nil {
 		return Plan{}, err
 	}
-	made.Warnings, made.Unrecorded = append(loaded.Warnings, loaded.RemovesNothing(addressesOf(state))...), query.VisibleUnrecorded(now.Unrecorded, caller)
+	made.Warnings, made.Unrecorded = append(
+		loaded.Warnings,
+		loaded.RemovesNothing(addressesOf(state))...), query.VisibleUnrecorded(
+		now.Unrecorded,
+		caller,
+	)
 	made.Warnings = append(made.Warnings, loaded.MaybeRenamed(stored.Definition)...)
 	made.Warnings = append(made.Warnings, warnMissingAgents(loaded.Definition)...)
 	made.Warnings = append(made.Warnings, warnOldAddress(stored.Definition, loaded.Definition, state)...)

@@ -43,7 +43,13 @@ func TestPlanStatusAndLoopDecideTheSame(t *testing.T) {
 	const ci = fleet.SchedulerAddress("forgeyard.ci")
 	d := file("one")
 	f := &d.Fleets[0]
-	f.Scheduler, f.Class.Resources, f.Scaling = ci, fleet.ResourceCapacity{CPUMilli: 4000, Slots: 2}, fleet.ScalingPolicy{Max: 3, ScaleToZero: true}
+	f.Scheduler, f.Class.Resources, f.Scaling = ci, fleet.ResourceCapacity{
+		CPUMilli: 4000,
+		Slots:    2,
+	}, fleet.ScalingPolicy{
+		Max:         3,
+		ScaleToZero: true,
+	}
 	a := &applied{t: t}
 	a.apply(d)
 	managed := a.state.Fleets[0]
@@ -53,8 +59,12 @@ func TestPlanStatusAndLoopDecideTheSame(t *testing.T) {
 		Class: f.Class.ID(), Image: f.Image.ID("0.1.0"), InstanceDigest: managed.InstanceDigest(),
 		Scheduling: fleet.Scheduling{Scheduler: ci, Ref: "r", Cordoned: true},
 	}}
-	a.state.Operations = []fleet.Operation{{ID: "k", Kind: fleet.ProvisionOperation, Instance: "i", Fleet: managed.ID, State: fleet.OperationSucceeded}}
-	a.state.Runners = []fleet.Runner{{ID: "r", Instance: "i", Enrolled: now.Add(-time.Hour), LastBeat: now, Left: now, LeftReason: "it was stopped"}}
+	a.state.Operations = []fleet.Operation{
+		{ID: "k", Kind: fleet.ProvisionOperation, Instance: "i", Fleet: managed.ID, State: fleet.OperationSucceeded},
+	}
+	a.state.Runners = []fleet.Runner{
+		{ID: "r", Instance: "i", Enrolled: now.Add(-time.Hour), LastBeat: now, Left: now, LeftReason: "it was stopped"},
+	}
 
 	keys, err := ownership.NewKeyring(make([]byte, ownership.KeyBytes))
 	if err != nil {
@@ -66,10 +76,14 @@ func TestPlanStatusAndLoopDecideTheSame(t *testing.T) {
 		Ownership: func() ownership.Keyring { return keys },
 		NewID:     func(time.Time) (string, error) { ids++; return fmt.Sprintf("new-%08d", ids), nil },
 	})
-	res, err := steps.Step(t.Context(), now, []loop.Event{loop.Observed{Scheduler: ci, Lists: true, Uncordons: true, Snapshot: fleet.CapacityDemandSnapshot{
-		ObservedAt: now, Running: []fleet.RunningCapacityUsage{{Runner: "r", Leases: 1, Cordoned: true}},
-		Queued: []fleet.QueuedDemand{{Resources: fleet.ResourceCapacity{CPUMilli: 1000}, Count: 1, Admissible: 1}},
-	}}})
+	res, err := steps.Step(
+		t.Context(),
+		now,
+		[]loop.Event{loop.Observed{Scheduler: ci, Lists: true, Uncordons: true, Snapshot: fleet.CapacityDemandSnapshot{
+			ObservedAt: now, Running: []fleet.RunningCapacityUsage{{Runner: "r", Leases: 1, Cordoned: true}},
+			Queued: []fleet.QueuedDemand{{Resources: fleet.ResourceCapacity{CPUMilli: 1000}, Count: 1, Admissible: 1}},
+		}}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +97,10 @@ func TestPlanStatusAndLoopDecideTheSame(t *testing.T) {
 		t.Errorf("plan (-loop +plan):\n%s", diff)
 	}
 	seen := view.Fleets(snapshot.Snapshot{Now: now, AgentVersion: "0.1.0", State: a.state, Observations: res.Observations})[0]
-	if diff := cmp.Diff([]any{want.Desired, want.Counts, want.Bounds, want.Waiting}, []any{seen.Desired, seen.Counts, seen.Bounds, seen.Waiting}); diff != "" {
+	if diff := cmp.Diff(
+		[]any{want.Desired, want.Counts, want.Bounds, want.Waiting},
+		[]any{seen.Desired, seen.Counts, seen.Bounds, seen.Waiting},
+	); diff != "" {
 		t.Errorf("status and explain (-loop +view):\n%s", diff)
 	}
 }

@@ -54,7 +54,10 @@ func (p Plan) Save(ctx context.Context, s Submission, o workspace.Options) (Save
 	saved.Plan.Approval.Saved = &SavedApproval{
 		ID: id, By: access.CallerOf(ctx).Name, Made: now, Definition: p.Definition, Changes: changesDigest(p.Changes),
 	}
-	saved.Submission.Sources, saved.Submission.Variables, saved.Sensitive = config.WithholdSensitive(s.Sources, s.Variables)
+	saved.Submission.Sources, saved.Submission.Variables, saved.Sensitive = config.WithholdSensitive(
+		s.Sources,
+		s.Variables,
+	)
 	return saved, nil
 }
 
@@ -63,8 +66,11 @@ func (p Plan) Save(ctx context.Context, s Submission, o workspace.Options) (Save
 func (p SavedPlan) SubmissionWith(given config.Variables) (Submission, error) {
 	for _, name := range given.Assigned() {
 		if !slices.Contains(p.Sensitive.Names, name) {
-			return Submission{}, fmt.Errorf("the plan has its variables already, and --var %s is none of its sensitive ones, which are all that it takes (%s); leave it out, or plan again with it",
-				name, namesOr("it has none", p.Sensitive.Names))
+			return Submission{}, fmt.Errorf(
+				"the plan has its variables already, and --var %s is none of its sensitive ones, which are all that it takes (%s); leave it out, or plan again with it",
+				name,
+				namesOr("it has none", p.Sensitive.Names),
+			)
 		}
 	}
 	again := given.Only(p.Sensitive.Names)
@@ -75,8 +81,11 @@ func (p SavedPlan) SubmissionWith(given config.Variables) (Submission, error) {
 		}
 	}
 	if len(missing) > 0 {
-		return Submission{}, fmt.Errorf("a plan doesn't hold the values of sensitive variables, and this one needs %s; give each again with --var NAME=…, --var-file or %sNAME",
-			strings.Join(missing, ", "), config.VariablePrefix)
+		return Submission{}, fmt.Errorf(
+			"a plan doesn't hold the values of sensitive variables, and this one needs %s; give each again with --var NAME=…, --var-file or %sNAME",
+			strings.Join(missing, ", "),
+			config.VariablePrefix,
+		)
 	}
 	s := p.Submission
 	s.Variables = s.Variables.With(again)
@@ -123,8 +132,12 @@ func (p Planner) mayUse(ctx context.Context, a Approval) error {
 		return err
 	}
 	if a.Authority != "" && a.Authority != own {
-		return access.Invalid("the plan was made for another installation that is called %q, too: its authority's key is %.8s…, this one's is %.8s…; apply it where it was made, or plan again here",
-			p.options.Installation, a.Authority, own)
+		return access.Invalid(
+			"the plan was made for another installation that is called %q, too: its authority's key is %.8s…, this one's is %.8s…; apply it where it was made, or plan again here",
+			p.options.Installation,
+			a.Authority,
+			own,
+		)
 	}
 	if a.Saved == nil {
 		return nil
@@ -140,6 +153,10 @@ func (p Planner) mayUse(ctx context.Context, a Approval) error {
 }
 
 func usedPlan(by string, at time.Time, serial int64) error {
-	return access.Conflict("the plan was used already: %s applied it at %s, and definition %d was current afterwards. A saved plan is good once; plan again",
-		by, fleet.TimeText(at), serial)
+	return access.Conflict(
+		"the plan was used already: %s applied it at %s, and definition %d was current afterwards. A saved plan is good once; plan again",
+		by,
+		fleet.TimeText(at),
+		serial,
+	)
 }

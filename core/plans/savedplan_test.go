@@ -34,11 +34,15 @@ func TestASavedPlanIsAppliedOnceAndTellsWhoDidIt(t *testing.T) {
 		t.Errorf("what is applied isn't what was planned: %+v, %v", settings, err)
 	}
 	_, err := applySaved(t, m, "cyd", p)
-	if _, ok := errors.AsType[*access.ConflictError](err); !ok || !strings.Contains(err.Error(), "used already: bob applied it at ") || !strings.Contains(err.Error(), "definition 1 ") {
+	if _, ok := errors.AsType[*access.ConflictError](
+		err,
+	); !ok || !strings.Contains(err.Error(), "used already: bob applied it at ") ||
+		!strings.Contains(err.Error(), "definition 1 ") {
 		t.Errorf("the second use: %v", err)
 	}
 	records, err := m.Audit(as(t, access.LocalUser("ada")), 0)
-	if err != nil || len(records) != 1 || !strings.Contains(records[0].Detail, "by the plan "+p.Plan.Approval.Saved.ID+" that ada saved at ") {
+	if err != nil || len(records) != 1 ||
+		!strings.Contains(records[0].Detail, "by the plan "+p.Plan.Approval.Saved.ID+" that ada saved at ") {
 		t.Errorf("the audit has %+v, %v", records, err)
 	}
 }
@@ -59,7 +63,8 @@ func TestASavedPlanWithoutChangesIsUsedUpToo(t *testing.T) {
 		t.Errorf("the second use: %v", err)
 	}
 	records, err := m.Audit(as(t, access.LocalUser("ada")), 0)
-	if err != nil || len(records) != 2 || records[0].Detail != "definition 1: it was current already"+nothing.Plan.Approval.origin() {
+	if err != nil || len(records) != 2 ||
+		records[0].Detail != "definition 1: it was current already"+nothing.Plan.Approval.origin() {
 		t.Errorf("the audit has %+v, %v", records, err)
 	}
 }
@@ -148,7 +153,10 @@ func TestAPlanOfAnInstallationOfTheSameNameIsRefused(t *testing.T) {
 	defer here.Close()
 	defer there.Close()
 	_, err := applySaved(t, there, "bob", savedFrom(t, here, submitted()))
-	if _, ok := errors.AsType[*access.InvalidError](err); !ok || !strings.Contains(err.Error(), `another installation that is called "demo", too`) {
+	if _, ok := errors.AsType[*access.InvalidError](
+		err,
+	); !ok ||
+		!strings.Contains(err.Error(), `another installation that is called "demo", too`) {
 		t.Errorf("%v", err)
 	}
 }
@@ -176,7 +184,8 @@ func TestAStalePlanNamesTheApplyThatItDisagreesWith(t *testing.T) {
 	if diff := cmp.Diff(want, stale.Changes); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if !strings.Contains(err.Error(), "bob applied definition 2 at ") || !strings.Contains(err.Error(), "change forgeyard (manager.advertise)") {
+	if !strings.Contains(err.Error(), "bob applied definition 2 at ") ||
+		!strings.Contains(err.Error(), "change forgeyard (manager.advertise)") {
 		t.Errorf("%v", err)
 	}
 	// A plan that was refused is still good for who wants to see it refused again.

@@ -57,7 +57,15 @@ func (p Planner) stale(ctx context.Context, approved Approval, fresh Plan, why s
 		if !found && after.Serial > 1 {
 			break // it was pruned long ago
 		}
-		if changes := config.Diff(before.Definition, after.Definition); approved.contradicts(fresh, before.Definition, after.Definition, changes) {
+		if changes := config.Diff(
+			before.Definition,
+			after.Definition,
+		); approved.contradicts(
+			fresh,
+			before.Definition,
+			after.Definition,
+			changes,
+		) {
 			e.By, e.At, e.Serial, e.Changes = after.By, after.At, after.Serial, visibleChanges(changes, access.CallerOf(ctx))
 			return e
 		}

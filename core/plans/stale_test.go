@@ -18,7 +18,11 @@ func TestAStalePlanNamesWhoAppliedWhatAndWhen(t *testing.T) {
 	err := &StaleError{
 		By: "ada", At: at, Serial: 7, Reason: "the plan was made from definition 6",
 		Changes: []config.Change{
-			{Action: config.Modify, Address: "fleet.linux", Attributes: []config.AttributeChange{{Path: "capacity.max", Old: "3", New: "5"}}},
+			{
+				Action:     config.Modify,
+				Address:    "fleet.linux",
+				Attributes: []config.AttributeChange{{Path: "capacity.max", Old: "3", New: "5"}},
+			},
 			{Action: config.Create, Address: "fleet.mac"},
 			{Action: config.Drift, Address: "fleet.other"},
 		},
@@ -50,13 +54,19 @@ func TestALimitedCallerTakesNoFleetOverAndIsShownNoOther(t *testing.T) {
 	caller := access.Caller{Name: "ci", Fleets: []fleet.FleetAddress{"fleet.demo"}}
 	p := Plan{
 		Changes: []config.Change{{Action: config.Modify, Address: `fleet.demo["a"]`, MovedFrom: "fleet.other"}},
-		Preview: planner.Output{Fleets: []planner.FleetPlan{{Address: "fleet.demo"}, {Address: "fleet.other"}}, Unplaced: []planner.UnplacedDemand{{Count: 1}}},
+		Preview: planner.Output{
+			Fleets:   []planner.FleetPlan{{Address: "fleet.demo"}, {Address: "fleet.other"}},
+			Unplaced: []planner.UnplacedDemand{{Count: 1}},
+		},
 	}
 	var denied *access.DeniedError
 	if err := p.allowedTo(caller); !errors.As(err, &denied) || denied.Fleet != "fleet.other" {
 		t.Errorf("moving another fleet under an own name: %v", err)
 	}
-	if p = p.visibleTo(caller); len(p.Preview.Fleets) != 1 || p.Preview.Fleets[0].Address != "fleet.demo" || len(p.Preview.Unplaced) != 0 {
+	if p = p.visibleTo(
+		caller,
+	); len(p.Preview.Fleets) != 1 || p.Preview.Fleets[0].Address != "fleet.demo" ||
+		len(p.Preview.Unplaced) != 0 {
 		t.Errorf("the preview shows %+v", p.Preview)
 	}
 }
@@ -66,7 +76,10 @@ func TestStalePlanTellsALimitedCallerOfTheirFleetsOnly(t *testing.T) {
 	one, two := fleet.RunnerFleet{Address: "fleet.one"}, fleet.RunnerFleet{Address: "fleet.two"}
 	for serial, fleets := range [][]fleet.RunnerFleet{nil, {one, two}} {
 		d := fleet.Definition{Installation: "demo", Fleets: fleets}
-		if _, err := m.ApplyDefinition(t.Context(), store.Apply{Expect: int64(serial), Definition: d, By: "ada"}); err != nil {
+		if _, err := m.ApplyDefinition(
+			t.Context(),
+			store.Apply{Expect: int64(serial), Definition: d, By: "ada"},
+		); err != nil {
 			t.Fatal(err)
 		}
 	}

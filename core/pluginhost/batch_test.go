@@ -20,7 +20,10 @@ type testBatches struct {
 	providerpb.UnimplementedBatchProvisionerServer
 }
 
-func (testBatches) ProvisionBatch(r *providerpb.ProvisionBatchRequest, stream grpc.ServerStreamingServer[providerpb.ProvisionResponse]) error {
+func (testBatches) ProvisionBatch(
+	r *providerpb.ProvisionBatchRequest,
+	stream grpc.ServerStreamingServer[providerpb.ProvisionResponse],
+) error {
 	for n, item := range r.GetRequest().GetItems() {
 		if item.GetName() == "missing" {
 			continue
@@ -29,7 +32,13 @@ func (testBatches) ProvisionBatch(r *providerpb.ProvisionBatchRequest, stream gr
 			return status.Error(codes.InvalidArgument, "a member has a document of its own")
 		}
 		id := fmt.Sprintf("%s/%d/%s/%s", r.GetKey(), n, r.GetBootstrap().GetToken(), r.GetRequest().GetFleet())
-		if err := stream.Send(&providerpb.ProvisionResponse{Key: item.GetKey(), Outcome: providerpb.ProvisionResponse_OUTCOME_CREATED, Resource: &providerpb.Resource{Id: id}}); err != nil {
+		if err := stream.Send(
+			&providerpb.ProvisionResponse{
+				Key:      item.GetKey(),
+				Outcome:  providerpb.ProvisionResponse_OUTCOME_CREATED,
+				Resource: &providerpb.Resource{Id: id},
+			},
+		); err != nil {
 			return err
 		}
 	}
@@ -37,11 +46,18 @@ func (testBatches) ProvisionBatch(r *providerpb.ProvisionBatchRequest, stream gr
 }
 
 // askBatch asks for a batch of the keys, and gives the answers.
-func askBatch(t *testing.T, names map[fleet.OperationID]string, keys ...fleet.OperationID) (map[fleet.OperationID]ProvisionAnswer, error) {
+func askBatch(
+	t *testing.T,
+	names map[fleet.OperationID]string,
+	keys ...fleet.OperationID,
+) (map[fleet.OperationID]ProvisionAnswer, error) {
 	t.Helper()
 	request := ProvisionRequest{Batch: "b1", Fleet: "fleet.small"}
 	for _, key := range keys {
-		request.Items = append(request.Items, ProvisionItem{Key: key, Name: names[key], Bootstrap: Bootstrap{Token: "secret"}})
+		request.Items = append(
+			request.Items,
+			ProvisionItem{Key: key, Name: names[key], Bootstrap: Bootstrap{Token: "secret"}},
+		)
 	}
 	answers := map[fleet.OperationID]ProvisionAnswer{}
 	err := started(t, launch(t, "")).Provision(t.Context(), request, func(a ProvisionAnswer) { answers[a.Key] = a })
@@ -53,7 +69,9 @@ func TestABatchIsOneCallWithOneDocument(t *testing.T) {
 	if err != nil || len(answers) != 3 {
 		t.Fatalf("%v, %v", answers, err)
 	}
-	if a := answers["k3"]; a.Outcome != fleet.ProvisionCreated || a.Resource.ID != "b1/2/secret/fleet.small" || a.Resource.Key != "k3" || !a.CallOver {
+	if a := answers["k3"]; a.Outcome != fleet.ProvisionCreated || a.Resource.ID != "b1/2/secret/fleet.small" ||
+		a.Resource.Key != "k3" ||
+		!a.CallOver {
 		t.Errorf("%+v", a)
 	}
 	if a := answers["k2"]; a.Outcome != fleet.ProvisionUnknown || a.Err == nil || !a.CallOver {
@@ -83,8 +101,18 @@ func TestBatchesNeedIdentitiesAndNativeIdempotency(t *testing.T) {
 		"it looks for a tag":  {[]string{"identity", "batch"}, providerpb.Idempotency_IDEMPOTENCY_BY_TAG, false},
 		"nothing makes it so": {[]string{"identity", "batch"}, providerpb.Idempotency_IDEMPOTENCY_NONE, false},
 	} {
-		info, err := infoOf(&providerpb.GetInfoResponse{Name: "test", Version: "1.0.0", Services: c.services, Idempotency: c.kind, MaxBatch: 7, ListSettle: durationpb.New(0)})
-		if err != nil || info.Schemas.Batches != c.want || info.Facts("").Batches != c.want || (info.Schemas.MaxBatch == 7) != c.want {
+		info, err := infoOf(
+			&providerpb.GetInfoResponse{
+				Name:        "test",
+				Version:     "1.0.0",
+				Services:    c.services,
+				Idempotency: c.kind,
+				MaxBatch:    7,
+				ListSettle:  durationpb.New(0),
+			},
+		)
+		if err != nil || info.Schemas.Batches != c.want || info.Facts("").Batches != c.want ||
+			(info.Schemas.MaxBatch == 7) != c.want {
 			t.Errorf("%s: %+v, %v", name, info.Schemas, err)
 		}
 	}

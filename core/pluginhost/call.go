@@ -44,7 +44,10 @@ func (p *Process) refusal(ctx context.Context, request proto.Message) *CallError
 	case p.stopping.Load():
 		return &CallError{Class: fleet.ErrorTransient, Message: "its process is being stopped"}
 	case ctx.Err() != nil:
-		return &CallError{Class: fleet.ErrorTransient, Message: "the manager had no time left for the call: " + context.Cause(ctx).Error()}
+		return &CallError{
+			Class:   fleet.ErrorTransient,
+			Message: "the manager had no time left for the call: " + context.Cause(ctx).Error(),
+		}
 	}
 	return nil
 }
@@ -76,7 +79,10 @@ func stream[Request, Response any](
 			break
 		}
 		if size += answerCost + sizeOf(response); most > 0 && size > most {
-			return &CallError{Class: fleet.ErrorInternal, Message: fmt.Sprintf("the plugin answers without end: more than %d MiB in one call", most>>20)}
+			return &CallError{
+				Class:   fleet.ErrorInternal,
+				Message: fmt.Sprintf("the plugin answers without end: more than %d MiB in one call", most>>20),
+			}
 		}
 		handle(response)
 	}

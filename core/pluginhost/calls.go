@@ -22,7 +22,11 @@ func (p *Process) Info(ctx context.Context) (Info, error) {
 	}
 	info, err := infoOf(response)
 	if err != nil {
-		return Info{}, fmt.Errorf("%s describes itself wrongly: %w; update forgeyard-fleet, or report it to the plugin's author", p.launch.title(), err)
+		return Info{}, fmt.Errorf(
+			"%s describes itself wrongly: %w; update forgeyard-fleet, or report it to the plugin's author",
+			p.launch.title(),
+			err,
+		)
 	}
 	return info, nil
 }
@@ -37,7 +41,11 @@ type Validation struct {
 
 // Validate checks block bodies offline. It needs no Configure; the provider's body
 // may be empty.
-func (p *Process) Validate(ctx context.Context, provider secret.Resolved, instances map[string][]byte) (Validation, error) {
+func (p *Process) Validate(
+	ctx context.Context,
+	provider secret.Resolved,
+	instances map[string][]byte,
+) (Validation, error) {
 	request := &providerpb.ValidateRequest{ProviderJson: provider.Body, InstanceJson: instances}
 	if refusal := p.refusal(ctx, request); refusal != nil {
 		return Validation{}, p.notSent("check the configuration", refusal)
@@ -51,7 +59,10 @@ func (p *Process) Validate(ctx context.Context, provider secret.Resolved, instan
 		Provider:  diagnosticsOf(response.GetProvider()),
 		Instances: map[string][]fleet.PluginDiagnostic{},
 	}
-	unexpected := unexpectedItems{logger: p.launch.Logger, what: "the plugin complains about an instance block that it was not asked about"}
+	unexpected := unexpectedItems{
+		logger: p.launch.Logger,
+		what:   "the plugin complains about an instance block that it was not asked about",
+	}
 	defer unexpected.report()
 	for name, list := range response.GetInstances() {
 		if _, asked := instances[name]; !asked {
@@ -68,8 +79,13 @@ func (p *Process) Validate(ctx context.Context, provider secret.Resolved, instan
 // learn makes known the secrets of a body that the plugin is about to get.
 func (p *Process) learn(provider secret.Resolved) {
 	if tooShort := p.redactor.learn(provider.Secrets); tooShort > 0 {
-		p.launch.Logger.Warn("secrets of the provider block are too short to be hidden where the plugin repeats them; use longer ones",
-			"secrets", tooShort, "shorter_than_bytes", secret.ShortestRedacted)
+		p.launch.Logger.Warn(
+			"secrets of the provider block are too short to be hidden where the plugin repeats them; use longer ones",
+			"secrets",
+			tooShort,
+			"shorter_than_bytes",
+			secret.ShortestRedacted,
+		)
 	}
 }
 
@@ -87,7 +103,10 @@ type Configuration struct {
 // Configure binds the process to its provider block, once per process. The
 // account is what the credentials reach. Where a diagnostic is more than a
 // warning, the process isn't configured.
-func (p *Process) Configure(ctx context.Context, c Configuration) (account string, found []fleet.PluginDiagnostic, err error) {
+func (p *Process) Configure(
+	ctx context.Context,
+	c Configuration,
+) (account string, found []fleet.PluginDiagnostic, err error) {
 	p.learn(c.Provider)
 	response, err := p.rpc.Configure(ctx, &providerpb.ConfigureRequest{
 		ProviderJson: c.Provider.Body,

@@ -26,18 +26,32 @@ func TestAPluginDescribesItself(t *testing.T) {
 	text := fleet.PluginType{Kind: fleet.KindString}
 	want := Info{
 		Schemas: fleet.PluginSchemas{
-			Name: "test", Version: "1.2.3", IdentityNeeds: "region",
-			Provider: fleet.PluginSchema{Attributes: []fleet.PluginAttribute{{Name: "region", Type: text, Required: true, Doc: "Where."}}},
+			Name:          "test",
+			Version:       "1.2.3",
+			IdentityNeeds: "region",
+			Provider: fleet.PluginSchema{
+				Attributes: []fleet.PluginAttribute{{Name: "region", Type: text, Required: true, Doc: "Where."}},
+			},
 			Instance: fleet.PluginSchema{
 				Attributes: []fleet.PluginAttribute{
 					{Name: "size", Type: fleet.PluginType{Kind: fleet.KindInt}, Immutable: true, Default: "2"},
 					{Name: "labels", Type: fleet.PluginType{Kind: fleet.KindMap, Element: &text}},
 				},
-				Blocks: []fleet.PluginBlock{{Name: "disk", Repeated: true, Schema: fleet.PluginSchema{Attributes: []fleet.PluginAttribute{{Name: "path", Type: text}}}}},
+				Blocks: []fleet.PluginBlock{
+					{
+						Name:     "disk",
+						Repeated: true,
+						Schema:   fleet.PluginSchema{Attributes: []fleet.PluginAttribute{{Name: "path", Type: text}}},
+					},
+				},
 			},
 		},
-		SDK: "none", Idempotency: fleet.IdempotencyByTag, Ownership: fleet.OwnershipNamed, ListSettle: 3 * time.Second, MaxBatch: 50,
-		Raw: info.Raw,
+		SDK:         "none",
+		Idempotency: fleet.IdempotencyByTag,
+		Ownership:   fleet.OwnershipNamed,
+		ListSettle:  3 * time.Second,
+		MaxBatch:    50,
+		Raw:         info.Raw,
 	}
 	if diff := cmp.Diff(want, info); diff != "" {
 		t.Error(diff)
@@ -50,13 +64,19 @@ func TestAPluginDescribesItself(t *testing.T) {
 	if diff := cmp.Diff(info, cached); diff != "" {
 		t.Errorf("from the cache: %s", diff)
 	}
-	if facts := info.Facts("acme"); facts.Account != "acme" || facts.Plugin != "test" || facts.MaxBatch != 50 || facts.ListSettle != 3*time.Second {
+	if facts := info.Facts(
+		"acme",
+	); facts.Account != "acme" || facts.Plugin != "test" || facts.MaxBatch != 50 ||
+		facts.ListSettle != 3*time.Second {
 		t.Errorf("facts %+v", facts)
 	}
 }
 
 func TestComplaintsComeBackByBlock(t *testing.T) {
-	validation, err := started(t, launch(t, "")).Validate(t.Context(), secret.Resolved{Body: []byte(`{}`)}, map[string][]byte{"a": []byte(`{"bad":1}`), "b": []byte(`{}`)})
+	validation, err := started(
+		t,
+		launch(t, ""),
+	).Validate(t.Context(), secret.Resolved{Body: []byte(`{}`)}, map[string][]byte{"a": []byte(`{"bad":1}`), "b": []byte(`{}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +103,10 @@ func TestDrainTellsWhatIsInFlight(t *testing.T) {
 }
 
 func TestAClassTellsThePersonWhatToDo(t *testing.T) {
-	_, _, err := started(t, launch(t, "")).Configure(t.Context(), Configuration{Provider: secret.Resolved{Body: []byte(`"auth"`)}})
+	_, _, err := started(
+		t,
+		launch(t, ""),
+	).Configure(t.Context(), Configuration{Provider: secret.Resolved{Body: []byte(`"auth"`)}})
 	wantError(t, err, "ask provider test.here", "the key has expired (auth)", "renew the credentials")
 	var call *CallError
 	if !errors.As(err, &call) || call.Class != fleet.ErrorAuth {
@@ -192,7 +215,10 @@ func TestEveryItemIsAnsweredAndNoOutcomeIsGuessed(t *testing.T) {
 		t.Errorf("a resource without key got %q", key)
 	}
 	none := answers["not created"].Err
-	if diff := cmp.Diff(&CallError{Class: fleet.ErrorCapacity, Message: "none left", Zone: "z1", RequestID: "r-9"}, none); diff != "" {
+	if diff := cmp.Diff(
+		&CallError{Class: fleet.ErrorCapacity, Message: "none left", Zone: "z1", RequestID: "r-9"},
+		none,
+	); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -277,8 +303,13 @@ func TestEveryReferenceIsAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[fleet.ProviderInstanceRef]fleet.TerminateOutcome{
-		"gone": fleet.TerminateGone, "accepted": fleet.TerminateAccepted, "refused": fleet.TerminateRefused,
-		"unset": fleet.TerminateUnknown, "missing": fleet.TerminateUnknown, "by key": fleet.TerminateGone, "wrong key": fleet.TerminateUnknown,
+		"gone":      fleet.TerminateGone,
+		"accepted":  fleet.TerminateAccepted,
+		"refused":   fleet.TerminateRefused,
+		"unset":     fleet.TerminateUnknown,
+		"missing":   fleet.TerminateUnknown,
+		"by key":    fleet.TerminateGone,
+		"wrong key": fleet.TerminateUnknown,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -288,13 +319,20 @@ func TestEveryReferenceIsAnswered(t *testing.T) {
 func TestACrashLeavesTheOpenReferencesUnknown(t *testing.T) {
 	process := started(t, launch(t, ""))
 	got := map[fleet.ProviderInstanceRef]TerminateAnswer{}
-	err := process.Terminate(t.Context(), []TerminateRef{{ID: "gone"}, {ID: "hang"}, {ID: "accepted"}}, false, func(a TerminateAnswer) {
-		if got[a.Ref.ID] = a; len(got) == 1 {
-			kill(t, pidOf(t, process), syscall.SIGKILL)
-		}
-	})
+	err := process.Terminate(
+		t.Context(),
+		[]TerminateRef{{ID: "gone"}, {ID: "hang"}, {ID: "accepted"}},
+		false,
+		func(a TerminateAnswer) {
+			if got[a.Ref.ID] = a; len(got) == 1 {
+				kill(t, pidOf(t, process), syscall.SIGKILL)
+			}
+		},
+	)
 	wantError(t, err, "remove 3 resources", "signal: killed")
-	if got["gone"].Outcome != fleet.TerminateGone || got["hang"].Outcome != fleet.TerminateUnknown || got["accepted"].Outcome != fleet.TerminateUnknown || !got["accepted"].CallOver {
+	if got["gone"].Outcome != fleet.TerminateGone || got["hang"].Outcome != fleet.TerminateUnknown ||
+		got["accepted"].Outcome != fleet.TerminateUnknown ||
+		!got["accepted"].CallOver {
 		t.Errorf("%+v", got)
 	}
 }

@@ -44,14 +44,23 @@ func TestTheClientTakesNoneOfGoPluginsFaultyWays(t *testing.T) {
 		}
 	}
 	// The socket directory leaks where the runner can't be made: ours always can.
-	if runner, err := config.RunnerFunc(hclog.NewNullLogger(), exec.Command(""), dir.path); err != nil || runner != program {
+	if runner, err := config.RunnerFunc(
+		hclog.NewNullLogger(),
+		exec.Command(""),
+		dir.path,
+	); err != nil ||
+		runner != program {
 		t.Errorf("RunnerFunc gives %v, %v", runner, err)
 	}
 }
 
 // withoutBrokerStream opens the broker's stream as go-plugin does.
 func withoutBrokerStream(ctx context.Context, p *Process) (grpc.ClientStream, error) {
-	return p.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, "/plugin.GRPCBroker/StartStream")
+	return p.conn.NewStream(
+		ctx,
+		&grpc.StreamDesc{ServerStreams: true, ClientStreams: true},
+		"/plugin.GRPCBroker/StartStream",
+	)
 }
 
 func numberOf(t *testing.T, text string) int {

@@ -35,7 +35,11 @@ func runHost(spec string) {
 func hostIn(t *testing.T, runDir, mode string) (host *exec.Cmd, plugin int) {
 	t.Helper()
 	host = exec.Command(must(os.Executable()))
-	host.Env = append(os.Environ(), hostVariable+"="+strings.Join([]string{runDir, store.path, store.digest}, "|"), modeVariable+"="+mode)
+	host.Env = append(
+		os.Environ(),
+		hostVariable+"="+strings.Join([]string{runDir, store.path, store.digest}, "|"),
+		modeVariable+"="+mode,
+	)
 	host.Stderr = os.Stderr
 	stdout, err := host.StdoutPipe()
 	if err != nil {
@@ -167,7 +171,10 @@ func TestSweepOfDirectoriesWithoutAPlugin(t *testing.T) {
 		}
 	}
 	past := time.Now().Add(-time.Hour)
-	if err := errors.Join(os.Chtimes(old, past, past), os.WriteFile(filepath.Join(garbled, recordName), []byte("{"), 0o600)); err != nil {
+	if err := errors.Join(
+		os.Chtimes(old, past, past),
+		os.WriteFile(filepath.Join(garbled, recordName), []byte("{"), 0o600),
+	); err != nil {
 		t.Fatal(err)
 	}
 	wantError(t, Sweep(t.Context(), dir, 0), garbled, "decode launch record", "remove the directory")

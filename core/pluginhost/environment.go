@@ -27,7 +27,11 @@ func environment(l Launch, handshake []string, socketDir string) ([]string, erro
 	var env []string
 	for _, name := range append(append([]string(nil), passedVariables...), l.Env...) {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			return nil, fmt.Errorf("environment variable name %q is not one; correct env of plugin %q in required_plugins", name, l.Plugin)
+			return nil, fmt.Errorf(
+				"environment variable name %q is not one; correct env of plugin %q in required_plugins",
+				name,
+				l.Plugin,
+			)
 		}
 		if value, ok := l.LookupEnv(name); ok {
 			env = append(env, name+"="+value)

@@ -70,7 +70,11 @@ func noticeOf(w *providerpb.WatchResponse) Notice {
 	if !known || n.Instance == "" {
 		return n
 	}
-	n.Notice = fleet.Notice{Kind: kind, Deadline: timeOf(w.GetDeadline()), Detail: bounded(printable(w.GetDetail()), maxNoticeDetail)}
+	n.Notice = fleet.Notice{
+		Kind:     kind,
+		Deadline: timeOf(w.GetDeadline()),
+		Detail:   bounded(printable(w.GetDetail()), maxNoticeDetail),
+	}
 	n.Notice.ID = bounded(printable(w.GetEventId()), maxEventID)
 	if n.Notice.ID == "" {
 		sum := digestOf(n)
@@ -83,7 +87,9 @@ func noticeOf(w *providerpb.WatchResponse) Notice {
 func bounded(text string, most int) string { return strings.Clone(text[:min(len(text), most)]) }
 
 func digestOf(n Notice) [sha256.Size]byte {
-	return sha256.Sum256(fmt.Appendf(nil, "%q %q %s %d", n.Notice.ID, n.Instance, n.Notice.Kind, n.Notice.Deadline.UnixNano()))
+	return sha256.Sum256(
+		fmt.Appendf(nil, "%q %q %s %d", n.Notice.ID, n.Instance, n.Notice.Kind, n.Notice.Deadline.UnixNano()),
+	)
 }
 
 // What a plugin may announce: so many at once, as when a whole zone is reclaimed,

@@ -21,9 +21,20 @@ func TestAPluginsGiantNoticesAreNotKept(t *testing.T) {
 	var kept []Notice
 	for n := range count {
 		giant := func(what string) string { return fmt.Sprintf("%s-%d", what, n) + strings.Repeat("x", size) }
-		kept = append(kept,
-			noticeOf(&providerpb.WatchResponse{EventId: "e", Kind: providerpb.WatchResponse_KIND_INTERRUPTION, InstanceId: giant("i")}),
-			noticeOf(&providerpb.WatchResponse{EventId: giant("e"), Kind: providerpb.WatchResponse_KIND_INTERRUPTION, InstanceId: "i", Detail: giant("d")}))
+		kept = append(
+			kept,
+			noticeOf(
+				&providerpb.WatchResponse{EventId: "e", Kind: providerpb.WatchResponse_KIND_INTERRUPTION, InstanceId: giant("i")},
+			),
+			noticeOf(
+				&providerpb.WatchResponse{
+					EventId:    giant("e"),
+					Kind:       providerpb.WatchResponse_KIND_INTERRUPTION,
+					InstanceId: "i",
+					Detail:     giant("d"),
+				},
+			),
+		)
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)

@@ -52,7 +52,8 @@ func TestWhatAPluginAnnouncesComesCleanedAndBounded(t *testing.T) {
 	}
 	first := got[0].Notice
 	if got[0].Instance != "i-1" || first.ID != "e1" || first.Kind != fleet.NoticeInterruption || !first.Deadline.Equal(time.Date(2026, 11, 29, 12, 2, 0, 0, time.UTC)) ||
-		strings.Contains(first.Detail, "\x1b") || len(first.Detail) > maxNoticeDetail {
+		strings.Contains(first.Detail, "\x1b") ||
+		len(first.Detail) > maxNoticeDetail {
 		t.Errorf("the first is %+v", got[0])
 	}
 	if got[1].Notice != (fleet.Notice{}) || got[1].Instance != "i-2" {
@@ -64,7 +65,10 @@ func TestWhatAPluginAnnouncesComesCleanedAndBounded(t *testing.T) {
 }
 
 func interruptionOf(instance, id string) Notice {
-	return Notice{Instance: fleet.ProviderInstanceRef(instance), Notice: fleet.Notice{ID: id, Kind: fleet.NoticeInterruption}}
+	return Notice{
+		Instance: fleet.ProviderInstanceRef(instance),
+		Notice:   fleet.Notice{ID: id, Kind: fleet.NoticeInterruption},
+	}
 }
 
 // announcing is a process whose stream is the function.
@@ -129,7 +133,8 @@ func TestAPluginThatFloodsIsSlowedDownAndItsMemoryIsBounded(t *testing.T) {
 		synctest.Wait()
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if most := noticeBurst + 61*noticesASecond + 130; len(b.noticed) > most || len(b.noticed) < noticeBurst+50*noticesASecond {
+		if most := noticeBurst + 61*noticesASecond + 130; len(b.noticed) > most ||
+			len(b.noticed) < noticeBurst+50*noticesASecond {
 			t.Errorf("%d were handed on in a minute, want at most %d", len(b.noticed), most)
 		}
 		if sent > len(b.noticed)+10 {

@@ -34,7 +34,11 @@ func openExecutable(path, digest string) (*os.File, error) {
 		return nil, &ExecutableError{path, "is missing", installAdvice}
 	}
 	if err != nil {
-		return nil, &ExecutableError{path, fmt.Sprintf("can't be read (%v)", err), "let the manager's user read it, or " + installAdvice}
+		return nil, &ExecutableError{
+			path,
+			fmt.Sprintf("can't be read (%v)", err),
+			"let the manager's user read it, or " + installAdvice,
+		}
 	}
 	if err := verifyExecutable(file, path, digest); err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -51,7 +55,11 @@ func verifyExecutable(file *os.File, path, digest string) error {
 	case !mode.IsRegular():
 		return &ExecutableError{path, "is not a regular file", installAdvice}
 	case mode.Perm()&0o022 != 0:
-		return &ExecutableError{path, fmt.Sprintf("may be changed by other users (mode %04o)", mode.Perm()), "run: chmod 0555 " + path}
+		return &ExecutableError{
+			path,
+			fmt.Sprintf("may be changed by other users (mode %04o)", mode.Perm()),
+			"run: chmod 0555 " + path,
+		}
 	case mode.Perm()&0o111 == 0:
 		return &ExecutableError{path, fmt.Sprintf("is not executable (mode %04o)", mode.Perm()), "run: chmod 0555 " + path}
 	}
@@ -67,7 +75,11 @@ func verifyExecutable(file *os.File, path, digest string) error {
 		return fmt.Errorf("read executable %s: %w", path, err)
 	}
 	if found := "sha256:" + hex.EncodeToString(hash.Sum(nil)); found != digest {
-		return &ExecutableError{path, fmt.Sprintf("is not what the lock file names: locked %s, found %s", digest, found), installAdvice}
+		return &ExecutableError{
+			path,
+			fmt.Sprintf("is not what the lock file names: locked %s, found %s", digest, found),
+			installAdvice,
+		}
 	}
 	if start.String() == "#!" {
 		// Its interpreter would open the path a second time, unchecked.

@@ -17,7 +17,11 @@ func checkDirectory(path string) error {
 		return fmt.Errorf("stat the directory of executable %s: %w", path, err)
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		return &ExecutableError{path, fmt.Sprintf("is in a directory that other users may change (mode %04o)", info.Mode().Perm()), "run: chmod 0755 " + directory}
+		return &ExecutableError{
+			path,
+			fmt.Sprintf("is in a directory that other users may change (mode %04o)", info.Mode().Perm()),
+			"run: chmod 0755 " + directory,
+		}
 	}
 	return nil
 }

@@ -26,7 +26,11 @@ func TestAListOfAHundredThousandIsTakenWhole(t *testing.T) {
 func TestLargeMessagesPassAndTooLargeOnesFail(t *testing.T) {
 	process := started(t, launch(t, ""))
 	answers := 0
-	request := ProvisionRequest{Fleet: "fleet.small", Instance: make([]byte, 5<<20), Items: []ProvisionItem{{Key: "k", Name: "created"}}}
+	request := ProvisionRequest{
+		Fleet:    "fleet.small",
+		Instance: make([]byte, 5<<20),
+		Items:    []ProvisionItem{{Key: "k", Name: "created"}},
+	}
 	if err := process.Provision(t.Context(), request, func(a ProvisionAnswer) {
 		if answers++; a.Outcome != fleet.ProvisionCreated {
 			t.Errorf("%+v", a)
@@ -73,7 +77,8 @@ func TestAnswersForOtherKeysWithoutEndEndTheCallAndFillNoLog(t *testing.T) {
 		t.Errorf("what was answered before is lost: %+v", a)
 	}
 	// The plugin may still be at work: only our wait has ended.
-	if a := answers["for other keys without end"]; a.Outcome != fleet.ProvisionUnknown || a.CallOver || a.Err.Class != fleet.ErrorInternal {
+	if a := answers["for other keys without end"]; a.Outcome != fleet.ProvisionUnknown || a.CallOver ||
+		a.Err.Class != fleet.ErrorInternal {
 		t.Errorf("%+v (%v)", a, a.Err)
 	}
 	if told := strings.Count(log.String(), "a key that isn't open"); told != 2 {
@@ -115,7 +120,10 @@ func TestAPluginCannotReachTheHostThroughABroker(t *testing.T) {
 }
 
 func TestAPluginHasItsOwnStandardInputAndGroup(t *testing.T) {
-	account, _, err := started(t, launch(t, "")).Configure(t.Context(), Configuration{Provider: secret.Resolved{Body: []byte(`"streams"`)}})
+	account, _, err := started(
+		t,
+		launch(t, ""),
+	).Configure(t.Context(), Configuration{Provider: secret.Resolved{Body: []byte(`"streams"`)}})
 	if want := "pipe true, leads its group true"; err != nil || account != want {
 		t.Errorf("%q, %v, want %q", account, err, want)
 	}
@@ -135,7 +143,10 @@ func TestAChildThatKeepsThePipesOpenHoldsNobodyUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := launch(t, "")
 			process := started(t, l)
-			account, _, err := process.Configure(t.Context(), Configuration{Provider: secret.Resolved{Body: []byte(`"runaway"`)}})
+			account, _, err := process.Configure(
+				t.Context(),
+				Configuration{Provider: secret.Resolved{Body: []byte(`"runaway"`)}},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}

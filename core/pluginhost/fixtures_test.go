@@ -53,7 +53,13 @@ func runDir(t testing.TB) string {
 // launch is a good launch of the test plugin in the given mode.
 func launch(t testing.TB, mode string) Launch {
 	t.Helper()
-	environment := map[string]string{modeVariable: mode, "HOME": "/home/unused", "PATH": os.Getenv("PATH"), "AWS_SECRET_ACCESS_KEY": "leak", "no_proxy": "localhost"}
+	environment := map[string]string{
+		modeVariable:            mode,
+		"HOME":                  "/home/unused",
+		"PATH":                  os.Getenv("PATH"),
+		"AWS_SECRET_ACCESS_KEY": "leak",
+		"no_proxy":              "localhost",
+	}
 	return Launch{
 		Plugin: "test", Provider: "test.here",
 		Path: store.path, Digest: store.digest,

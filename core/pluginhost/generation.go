@@ -77,7 +77,9 @@ func (s *Supervisor) serve(ctx context.Context, generation int, ended func(endin
 	case <-process.Exited():
 		ended(ending{kind: endedByDeath, err: process.ExitCause(), ready: time.Since(since)})
 	case reason := <-s.restart:
-		ended(ending{kind: endedByDeath, err: fmt.Errorf("it was ended by the manager: %s", reason), ready: time.Since(since)})
+		ended(
+			ending{kind: endedByDeath, err: fmt.Errorf("it was ended by the manager: %s", reason), ready: time.Since(since)},
+		)
 	}
 }
 

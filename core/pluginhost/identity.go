@@ -19,7 +19,8 @@ func (p *Process) VerifyIdentity(ctx context.Context, q fleet.IdentityQuestion) 
 	const doing = "verify a host's identity"
 	if n := max(len(q.Evidence.Document), len(q.Evidence.Signature)); n > fleet.MaxEvidenceBytes {
 		return fleet.VerifiedIdentity{}, &fleet.IdentityRefusedError{
-			Refusal: fleet.IdentityUnreadable, Reason: fmt.Sprintf("it has %d bytes, and %d is the most", n, fleet.MaxEvidenceBytes),
+			Refusal: fleet.IdentityUnreadable,
+			Reason:  fmt.Sprintf("it has %d bytes, and %d is the most", n, fleet.MaxEvidenceBytes),
 		}
 	}
 	request := &providerpb.VerifyRequest{
@@ -35,7 +36,11 @@ func (p *Process) VerifyIdentity(ctx context.Context, q fleet.IdentityQuestion) 
 	}
 	found, err := identityOf(response, q)
 	if _, certain := errors.AsType[*fleet.IdentityRefusedError](err); err != nil && !certain {
-		return fleet.VerifiedIdentity{}, fmt.Errorf("read the verdict of %s: %w", p.launch.title(), &CallError{Class: fleet.ErrorInternal, Message: err.Error()})
+		return fleet.VerifiedIdentity{}, fmt.Errorf(
+			"read the verdict of %s: %w",
+			p.launch.title(),
+			&CallError{Class: fleet.ErrorInternal, Message: err.Error()},
+		)
 	}
 	return found, err
 }
@@ -68,7 +73,11 @@ func identityOf(response *providerpb.VerifyResponse, q fleet.IdentityQuestion) (
 	}
 	for _, text := range []string{v.GetInstanceId(), v.GetAccount(), v.GetRegion(), v.GetImage()} {
 		if len(text) > providerpb.MaxIdentityText {
-			return fleet.VerifiedIdentity{}, fmt.Errorf("it has a text of %d bytes, and %d is the most", len(text), providerpb.MaxIdentityText)
+			return fleet.VerifiedIdentity{}, fmt.Errorf(
+				"it has a text of %d bytes, and %d is the most",
+				len(text),
+				providerpb.MaxIdentityText,
+			)
 		}
 	}
 	if v.GetInstanceId() == "" {
@@ -76,11 +85,16 @@ func identityOf(response *providerpb.VerifyResponse, q fleet.IdentityQuestion) (
 	}
 	if q.Resource != "" && v.GetInstanceId() != string(q.Resource) {
 		return fleet.VerifiedIdentity{}, &fleet.IdentityRefusedError{
-			Refusal: fleet.IdentityOtherInstance, Reason: fmt.Sprintf("the document is of %s, and the host must be %s", printable(v.GetInstanceId()), q.Resource),
+			Refusal: fleet.IdentityOtherInstance,
+			Reason:  fmt.Sprintf("the document is of %s, and the host must be %s", printable(v.GetInstanceId()), q.Resource),
 		}
 	}
 	return fleet.VerifiedIdentity{
-		Kind: q.Evidence.Kind, Resource: fleet.ProviderInstanceRef(v.GetInstanceId()), Account: printable(v.GetAccount()), Region: printable(v.GetRegion()),
-		Image: printable(v.GetImage()), Issued: timeOf(v.GetIssued()),
+		Kind:     q.Evidence.Kind,
+		Resource: fleet.ProviderInstanceRef(v.GetInstanceId()),
+		Account:  printable(v.GetAccount()),
+		Region:   printable(v.GetRegion()),
+		Image:    printable(v.GetImage()),
+		Issued:   timeOf(v.GetIssued()),
 	}, nil
 }

@@ -52,7 +52,9 @@ func (n *testNotary) learn(body []byte) bool {
 
 func (n *testNotary) Verify(ctx context.Context, r *providerpb.VerifyRequest) (*providerpb.VerifyResponse, error) {
 	verified := func(id string) *providerpb.VerifyResponse {
-		return &providerpb.VerifyResponse{Verdict: &providerpb.VerifyResponse_Verified{Verified: &providerpb.VerifiedIdentity{InstanceId: id}}}
+		return &providerpb.VerifyResponse{
+			Verdict: &providerpb.VerifyResponse_Verified{Verified: &providerpb.VerifiedIdentity{InstanceId: id}},
+		}
 	}
 	switch r.GetKind() {
 	case "hang":
@@ -69,10 +71,16 @@ func (n *testNotary) Verify(ctx context.Context, r *providerpb.VerifyRequest) (*
 	case "long":
 		return verified(strings.Repeat("i", providerpb.MaxIdentityText+1)), nil
 	case "of a newer version":
-		return &providerpb.VerifyResponse{Verdict: &providerpb.VerifyResponse_Refused{Refused: &providerpb.RefusedIdentity{Class: 99, Reason: "\x1b[2J" + strings.Repeat("r", 1<<20)}}}, nil
+		return &providerpb.VerifyResponse{
+			Verdict: &providerpb.VerifyResponse_Refused{
+				Refused: &providerpb.RefusedIdentity{Class: 99, Reason: "\x1b[2J" + strings.Repeat("r", 1<<20)},
+			},
+		}, nil
 	}
 	refused := func(class providerpb.RefusedIdentity_Class, reason string) *providerpb.VerifyResponse {
-		return &providerpb.VerifyResponse{Verdict: &providerpb.VerifyResponse_Refused{Refused: &providerpb.RefusedIdentity{Class: class, Reason: reason}}}
+		return &providerpb.VerifyResponse{
+			Verdict: &providerpb.VerifyResponse_Refused{Refused: &providerpb.RefusedIdentity{Class: class, Reason: reason}},
+		}
 	}
 	if err := n.certificate.CheckSignature(x509.SHA256WithRSA, r.GetDocument(), r.GetSignature()); err != nil {
 		return refused(providerpb.RefusedIdentity_CLASS_BAD_SIGNATURE, err.Error()), nil
@@ -85,7 +93,11 @@ func (n *testNotary) Verify(ctx context.Context, r *providerpb.VerifyRequest) (*
 		return refused(providerpb.RefusedIdentity_CLASS_OTHER_ACCOUNT, "it is of the account "+document.Account), nil
 	}
 	return &providerpb.VerifyResponse{Verdict: &providerpb.VerifyResponse_Verified{Verified: &providerpb.VerifiedIdentity{
-		InstanceId: document.Instance, Account: document.Account, Region: document.Region, Image: document.Image, Issued: timestamppb.New(document.Issued),
+		InstanceId: document.Instance,
+		Account:    document.Account,
+		Region:     document.Region,
+		Image:      document.Image,
+		Issued:     timestamppb.New(document.Issued),
 	}}}, nil
 }
 
@@ -96,7 +108,11 @@ func notary(t *testing.T) (*Process, func(signedDocument) fleet.Evidence) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "a region"}, NotAfter: time.Now().Add(time.Hour)}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		Subject:      pkix.Name{CommonName: "a region"},
+		NotAfter:     time.Now().Add(time.Hour),
+	}
 	certificate, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +144,14 @@ func TestGenuineEvidenceIsVerifiedByThePluginsProcess(t *testing.T) {
 	issued := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 	evidence := sign(signedDocument{Instance: "i-1", Account: "1234", Region: "r", Image: "ami-1", Issued: issued})
 	got, err := p.VerifyIdentity(t.Context(), fleet.IdentityQuestion{Evidence: evidence, Resource: "i-1"})
-	want := fleet.VerifiedIdentity{Kind: "aws", Resource: "i-1", Account: "1234", Region: "r", Image: "ami-1", Issued: issued}
+	want := fleet.VerifiedIdentity{
+		Kind:     "aws",
+		Resource: "i-1",
+		Account:  "1234",
+		Region:   "r",
+		Image:    "ami-1",
+		Issued:   issued,
+	}
 	if err != nil || got != want {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -210,7 +233,8 @@ func FuzzIdentityOf(f *testing.F) {
 			return
 		}
 		got, err := identityOf(&response, fleet.IdentityQuestion{Resource: "i-1"})
-		if err == nil && (response.GetVerified().GetInstanceId() != "i-1" || got.Resource != "i-1" || len(got.Account) > 4*providerpb.MaxIdentityText) {
+		if err == nil &&
+			(response.GetVerified().GetInstanceId() != "i-1" || got.Resource != "i-1" || len(got.Account) > 4*providerpb.MaxIdentityText) {
 			t.Fatalf("%v is %+v", &response, got)
 		}
 		if err != nil && got != (fleet.VerifiedIdentity{}) {

@@ -102,7 +102,8 @@ func infoOf(response *providerpb.GetInfoResponse) (Info, error) {
 	info.Schemas.IdentityNeeds = response.GetIdentityNeeds()
 	// A plugin that can't tell the hosts of a batch apart, or that executes a repeated
 	// batch twice, isn't asked for batches.
-	info.Schemas.Batches = info.Serves(providerpb.BatchService) && info.Schemas.Identity && info.Idempotency == fleet.IdempotencyNative
+	info.Schemas.Batches = info.Serves(providerpb.BatchService) && info.Schemas.Identity &&
+		info.Idempotency == fleet.IdempotencyNative
 	if info.Schemas.Batches {
 		info.Schemas.MaxBatch = info.MaxBatch
 	}

@@ -58,7 +58,10 @@ func (p *Process) settleContradictions(seen *fleet.Inspection, asked []fleet.Ope
 	for _, key := range asked {
 		wanted[key] = true
 	}
-	unexpected := unexpectedItems{logger: p.launch.Logger, what: "the plugin calls a key absent that it shows or wasn't asked about"}
+	unexpected := unexpectedItems{
+		logger: p.launch.Logger,
+		what:   "the plugin calls a key absent that it shows or wasn't asked about",
+	}
 	defer unexpected.report()
 	seen.Absent = slices.DeleteFunc(seen.Absent, func(key fleet.OperationID) bool {
 		wrong := present[key] || !wanted[key]

@@ -198,7 +198,14 @@ func clientConfig(l Launch, program *program, dir *launchDir, redacted *redactor
 // withoutBroker keeps go-plugin's broker closed, by which a plugin could open
 // connections to the host: we have no use for it, and it keeps a goroutine for
 // five seconds for every message that a plugin sends.
-func withoutBroker(ctx context.Context, description *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
+func withoutBroker(
+	ctx context.Context,
+	description *grpc.StreamDesc,
+	conn *grpc.ClientConn,
+	method string,
+	open grpc.Streamer,
+	options ...grpc.CallOption,
+) (grpc.ClientStream, error) {
 	if strings.HasPrefix(method, "/plugin.GRPCBroker/") {
 		return nil, status.Error(codes.Unimplemented, "the host has no broker")
 	}
@@ -225,7 +232,10 @@ func connect(ctx context.Context, client *plugin.Client) (*grpc.ClientConn, erro
 		case connectivity.Ready:
 			return conn, nil
 		case connectivity.TransientFailure: // a call that doesn't wait hears why
-			if _, err := healthpb.NewHealthClient(conn).Check(ctx, &healthpb.HealthCheckRequest{}); status.Code(err) == codes.Unavailable {
+			if _, err := healthpb.NewHealthClient(conn).
+				Check(ctx, &healthpb.HealthCheckRequest{}); status.Code(
+				err,
+			) == codes.Unavailable {
 				failure = err
 			}
 		}
@@ -263,8 +273,12 @@ func startError(ctx, startContext context.Context, l Launch, program *program, e
 		return fmt.Errorf("start %s: it did not answer within %s%s; see its log lines, or allow it more time",
 			l.title(), l.StartTimeout, program.log.lastLines())
 	case program.endedByItself():
-		return fmt.Errorf("start %s: it ended before it was ready (%w)%s; correct what it complains about, or install another version",
-			l.title(), program.status(), program.log.lastLines())
+		return fmt.Errorf(
+			"start %s: it ended before it was ready (%w)%s; correct what it complains about, or install another version",
+			l.title(),
+			program.status(),
+			program.log.lastLines(),
+		)
 	}
 	return fmt.Errorf("start %s: %w%s; check that it is a forgeyard-fleet plugin for this version and platform",
 		l.title(), err, program.log.lastLines())

@@ -35,7 +35,10 @@ func plainClient(b *testing.B) (*plugin.Client, providerpb.ProviderClient) {
 	command := exec.Command(store.path)
 	command.Env = []string{modeVariable + "=ignores the end"} // go-plugin passes the host's own standard input on
 	client := plugin.NewClient(&plugin.ClientConfig{
-		HandshakeConfig:  plugin.HandshakeConfig{MagicCookieKey: providerpb.MagicCookieKey, MagicCookieValue: providerpb.MagicCookieValue},
+		HandshakeConfig: plugin.HandshakeConfig{
+			MagicCookieKey:   providerpb.MagicCookieKey,
+			MagicCookieValue: providerpb.MagicCookieValue,
+		},
 		VersionedPlugins: map[int]plugin.PluginSet{providerpb.ProtocolVersion: {providerpb.PluginName: &testPlugin{}}},
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
 		AutoMTLS:         true,

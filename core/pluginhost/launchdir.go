@@ -92,12 +92,21 @@ func checkRunDir(runDir string) error {
 		return fmt.Errorf("stat run directory: %w", err)
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("run directory %s may be changed by other users (mode %04o); run: chmod 0700 %s", runDir, info.Mode().Perm(), runDir)
+		return fmt.Errorf(
+			"run directory %s may be changed by other users (mode %04o); run: chmod 0700 %s",
+			runDir,
+			info.Mode().Perm(),
+			runDir,
+		)
 	}
 	longest := len(filepath.Join(runDir, "run-4294967295", socketsName, "plugin4294967295"))
 	if limit := socketNameLimit(); longest > limit {
-		return fmt.Errorf("run directory %s is %d bytes too long for a socket's name (the system's limit is %d); choose a shorter one, for instance by XDG_RUNTIME_DIR",
-			runDir, longest-limit, limit)
+		return fmt.Errorf(
+			"run directory %s is %d bytes too long for a socket's name (the system's limit is %d); choose a shorter one, for instance by XDG_RUNTIME_DIR",
+			runDir,
+			longest-limit,
+			limit,
+		)
 	}
 	return nil
 }

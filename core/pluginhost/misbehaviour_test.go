@@ -111,7 +111,13 @@ func strangersCertificate() string {
 	if err != nil {
 		panic(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"localhost"}, NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	template := &x509.Certificate{
+		SerialNumber:          big.NewInt(1),
+		DNSNames:              []string{"localhost"},
+		NotAfter:              time.Now().Add(time.Hour),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		panic(err)
@@ -138,7 +144,11 @@ func streamsAndGroup() string {
 	if err := syscall.Fstat(0, &stat); err != nil {
 		return err.Error()
 	}
-	return fmt.Sprintf("pipe %v, leads its group %v", stat.Mode&syscall.S_IFMT == syscall.S_IFIFO, syscall.Getpgrp() == os.Getpid())
+	return fmt.Sprintf(
+		"pipe %v, leads its group %v",
+		stat.Mode&syscall.S_IFMT == syscall.S_IFIFO,
+		syscall.Getpgrp() == os.Getpid(),
+	)
 }
 
 // floodPages are the pages of an inspection that is out of all proportion.
@@ -159,5 +169,7 @@ var floodPages = map[string]func() *providerpb.InspectResponse{
 const manyResources = 100_000
 
 func largePage(size int) *providerpb.InspectResponse {
-	return &providerpb.InspectResponse{Resources: []*providerpb.Resource{{Id: "i", Key: "k", Tags: map[string]string{"large": strings.Repeat("x", size)}}}}
+	return &providerpb.InspectResponse{
+		Resources: []*providerpb.Resource{{Id: "i", Key: "k", Tags: map[string]string{"large": strings.Repeat("x", size)}}},
+	}
 }

@@ -86,7 +86,10 @@ func TestACallThatNeverBeganIsNotUnknown(t *testing.T) {
 }
 
 func TestARequestJustBelowTheLimitIsSent(t *testing.T) {
-	request := ProvisionRequest{Instance: []byte(strings.Repeat("x", providerpb.MaxMessageBytes-1000)), Items: []ProvisionItem{{Key: "k", Name: "created"}}}
+	request := ProvisionRequest{
+		Instance: []byte(strings.Repeat("x", providerpb.MaxMessageBytes-1000)),
+		Items:    []ProvisionItem{{Key: "k", Name: "created"}},
+	}
 	err := started(t, launch(t, "")).Provision(t.Context(), request, func(a ProvisionAnswer) {
 		if a.Outcome != fleet.ProvisionCreated {
 			t.Errorf("%+v", a)

@@ -29,7 +29,11 @@ func (p *Process) Offers(ctx context.Context, instance json.RawMessage) (fleet.O
 	}
 	list, err := offersOf(response)
 	if err != nil {
-		return fleet.OfferList{}, fmt.Errorf("read the offers of %s: %w", p.launch.title(), &CallError{Class: fleet.ErrorInternal, Message: err.Error()})
+		return fleet.OfferList{}, fmt.Errorf(
+			"read the offers of %s: %w",
+			p.launch.title(),
+			&CallError{Class: fleet.ErrorInternal, Message: err.Error()},
+		)
 	}
 	return list, nil
 }
@@ -62,10 +66,17 @@ func offerOf(o *providerpb.Offer) fleet.Offer {
 		}
 	}
 	offer := fleet.Offer{
-		Zone: o.GetZone(), Region: o.GetRegion(), MachineType: o.GetMachineType(), Lifetime: fleet.LifetimeClass(o.GetLifetime()),
-		Platform:  fleet.Platform{OS: o.GetPlatform().GetOs(), Arch: o.GetPlatform().GetArch()},
-		Resources: resources, Price: fleet.Money{Currency: o.GetPrice().GetCurrency(), Micros: o.GetPrice().GetMicrosPerHour()},
-		Estimate: o.GetPrice().GetEstimate(), BillingGrain: durationOf(o.GetBillingGrain()), MinimumCommitment: durationOf(o.GetMinimumCommitment()),
+		Zone:        o.GetZone(),
+		Region:      o.GetRegion(),
+		MachineType: o.GetMachineType(),
+		Lifetime:    fleet.LifetimeClass(o.GetLifetime()),
+		Platform:    fleet.Platform{OS: o.GetPlatform().GetOs(), Arch: o.GetPlatform().GetArch()},
+		Resources:   resources,
+		Price:       fleet.Money{Currency: o.GetPrice().GetCurrency(), Micros: o.GetPrice().GetMicrosPerHour()},
+		Estimate: o.GetPrice().
+			GetEstimate(),
+		BillingGrain:      durationOf(o.GetBillingGrain()),
+		MinimumCommitment: durationOf(o.GetMinimumCommitment()),
 	}
 	if o != nil && o.Available != nil {
 		available := int64(o.GetAvailable())
@@ -90,7 +101,10 @@ func offerMessage(o fleet.Offer) *providerpb.Offer {
 	message := &providerpb.Offer{
 		Zone: o.Zone, Region: o.Region, MachineType: o.MachineType, Lifetime: string(o.Lifetime),
 		Resources: &providerpb.Resources{
-			CpuMilli: o.Resources.CPUMilli, MemoryBytes: o.Resources.MemoryBytes, DiskBytes: o.Resources.DiskBytes, Named: o.Resources.Named,
+			CpuMilli:    o.Resources.CPUMilli,
+			MemoryBytes: o.Resources.MemoryBytes,
+			DiskBytes:   o.Resources.DiskBytes,
+			Named:       o.Resources.Named,
 		},
 		Platform:          &providerpb.Platform{Os: o.Platform.OS, Arch: o.Platform.Arch},
 		Price:             &providerpb.Price{Currency: o.Price.Currency, MicrosPerHour: o.Price.Micros, Estimate: o.Estimate},

@@ -26,7 +26,14 @@ type testMarket struct {
 func (testMarket) Offers(ctx context.Context, r *providerpb.OffersRequest) (*providerpb.OffersResponse, error) {
 	switch string(r.GetInstanceJson()) {
 	case `"fail"`:
-		return nil, withDetail(codes.Unavailable, &providerpb.Error{Class: providerpb.Error_CLASS_RATE_LIMIT, Message: "slow down", RetryAfter: durationpb.New(9 * time.Second)})
+		return nil, withDetail(
+			codes.Unavailable,
+			&providerpb.Error{
+				Class:      providerpb.Error_CLASS_RATE_LIMIT,
+				Message:    "slow down",
+				RetryAfter: durationpb.New(9 * time.Second),
+			},
+		)
 	case `"hang"`:
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -40,10 +47,22 @@ func marketAnswer() *providerpb.OffersResponse {
 	return &providerpb.OffersResponse{
 		AsOf: timestamppb.New(time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)),
 		Offers: []*providerpb.Offer{
-			{Zone: "z1", Region: "r", MachineType: "m", Lifetime: "preemptible", Available: proto.Uint32(3), Platform: &providerpb.Platform{Arch: "arm64"},
-				Resources:    &providerpb.Resources{CpuMilli: 4000, MemoryBytes: 1 << 34, Named: map[string]int64{"gpu/l4": 1, "gpu": 1}},
-				Price:        &providerpb.Price{Currency: "USD", MicrosPerHour: 192000, Estimate: true},
-				BillingGrain: durationpb.New(time.Second), MinimumCommitment: durationpb.New(time.Minute)},
+			{
+				Zone:        "z1",
+				Region:      "r",
+				MachineType: "m",
+				Lifetime:    "preemptible",
+				Available:   proto.Uint32(3),
+				Platform:    &providerpb.Platform{Arch: "arm64"},
+				Resources: &providerpb.Resources{
+					CpuMilli:    4000,
+					MemoryBytes: 1 << 34,
+					Named:       map[string]int64{"gpu/l4": 1, "gpu": 1},
+				},
+				Price:             &providerpb.Price{Currency: "USD", MicrosPerHour: 192000, Estimate: true},
+				BillingGrain:      durationpb.New(time.Second),
+				MinimumCommitment: durationpb.New(time.Minute),
+			},
 			{Zone: "z2", Lifetime: "stable", Price: &providerpb.Price{Currency: "USD", MicrosPerHour: -5}},
 		},
 	}
@@ -55,8 +74,11 @@ func TestAMarketIsAskedAndItsAnswerChecked(t *testing.T) {
 	if err != nil || len(list.Offers) != 1 || len(list.Ignored) != 1 || list.AsOf.IsZero() {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	if o := list.Offers[0]; o.Name() != "z1 m preemptible" || o.Resources.GPU != 2 || *o.Available != 3 || !o.Estimate || o.Price.Micros != 192000 || o.Platform != (fleet.Platform{Arch: "arm64"}) ||
-		o.BillingGrain != time.Second || o.MinimumCommitment != time.Minute {
+	if o := list.Offers[0]; o.Name() != "z1 m preemptible" || o.Resources.GPU != 2 || *o.Available != 3 || !o.Estimate ||
+		o.Price.Micros != 192000 ||
+		o.Platform != (fleet.Platform{Arch: "arm64"}) ||
+		o.BillingGrain != time.Second ||
+		o.MinimumCommitment != time.Minute {
 		t.Errorf("%+v", o)
 	}
 	_, err = p.Offers(t.Context(), json.RawMessage(`"fail"`))
@@ -92,7 +114,8 @@ func FuzzOffersOf(f *testing.F) {
 			t.Fatalf("%d offers, %d ignored", len(list.Offers), len(list.Ignored))
 		}
 		for _, o := range list.Offers {
-			if o.Price.Micros < 0 || o.Resources.GPU < 0 || o.Lifetime != fleet.LifetimeStable && o.Lifetime != fleet.LifetimePreemptible {
+			if o.Price.Micros < 0 || o.Resources.GPU < 0 ||
+				o.Lifetime != fleet.LifetimeStable && o.Lifetime != fleet.LifetimePreemptible {
 				t.Fatalf("%+v", o)
 			}
 			again := offerOf(offerMessage(o))

@@ -36,7 +36,10 @@ func TestWhatOutlivesItsHostIsNamedAndEnded(t *testing.T) {
 			process := started(t, launch(t, test.mode))
 			pid := pidOf(t, process)
 			if test.config != "" {
-				account, _, err := process.Configure(t.Context(), Configuration{Provider: secret.Resolved{Body: []byte(test.config)}})
+				account, _, err := process.Configure(
+					t.Context(),
+					Configuration{Provider: secret.Resolved{Body: []byte(test.config)}},
+				)
 				if err != nil || account == "" {
 					t.Fatal(account, err)
 				}

@@ -105,12 +105,17 @@ func TestALogLineIsUnderstoodOrShownAsItIs(t *testing.T) {
 		"a\x1b[2Jb\xff":                        `level=DEBUG msg="a�[2Jb�"`,
 	} {
 		var out strings.Builder
-		logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-			if a.Key == slog.TimeKey {
-				return slog.Attr{}
-			}
-			return a
-		}}))
+		logger := slog.New(
+			slog.NewTextHandler(
+				&out,
+				&slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+					if a.Key == slog.TimeKey {
+						return slog.Attr{}
+					}
+					return a
+				}},
+			),
+		)
 		newPluginLog(logger, &redactor{}).line([]byte(line), false)
 		if got := strings.TrimSpace(out.String()); got != want {
 			t.Errorf("%q\n got %s\nwant %s", line, got, want)
@@ -125,7 +130,11 @@ func TestOnlyTheLastLogLinesAreKept(t *testing.T) {
 	}
 	log.line([]byte("the end"), false)
 	last := log.lastLines()
-	if lines := strings.Count(last, "\n    "); lines != lastLineCount || !strings.Contains(last, "the end") || len(last) > lastLineCount*(maxLastLine+50) {
+	if lines := strings.Count(
+		last,
+		"\n    ",
+	); lines != lastLineCount || !strings.Contains(last, "the end") ||
+		len(last) > lastLineCount*(maxLastLine+50) {
 		t.Errorf("%d lines, %d bytes", lines, len(last))
 	}
 }

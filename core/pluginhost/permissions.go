@@ -15,7 +15,12 @@ import (
 // Policy asks the plugin what the credentials of a provider block must be allowed to
 // do, for the instance blocks of its fleets by name. It needs no Configure. Call it
 // only where the plugin's services name it.
-func (p *Process) Policy(ctx context.Context, installation string, provider secret.Resolved, instances map[string][]byte) (string, error) {
+func (p *Process) Policy(
+	ctx context.Context,
+	installation string,
+	provider secret.Resolved,
+	instances map[string][]byte,
+) (string, error) {
 	const doing = "say what its credentials must be allowed"
 	request := &providerpb.PolicyRequest{ProviderJson: provider.Body, InstanceJson: instances, Installation: installation}
 	if refusal := p.refusal(ctx, request); refusal != nil {

@@ -27,9 +27,14 @@ func (testLawyer) Policy(_ context.Context, r *providerpb.PolicyRequest) (*provi
 	case "endless":
 		return &providerpb.PolicyResponse{Document: strings.Repeat("x", providerpb.MaxPolicyBytes+1)}, nil
 	case "refused":
-		return nil, withDetail(codes.InvalidArgument, &providerpb.Error{Class: providerpb.Error_CLASS_INVALID, Message: "no such region"})
+		return nil, withDetail(
+			codes.InvalidArgument,
+			&providerpb.Error{Class: providerpb.Error_CLASS_INVALID, Message: "no such region"},
+		)
 	}
-	return &providerpb.PolicyResponse{Document: fmt.Sprintf("%s\n%s \x1b[2J %d\n", r.GetInstallation(), r.GetProviderJson(), len(r.GetInstanceJson()))}, nil
+	return &providerpb.PolicyResponse{
+		Document: fmt.Sprintf("%s\n%s \x1b[2J %d\n", r.GetInstallation(), r.GetProviderJson(), len(r.GetInstanceJson())),
+	}, nil
 }
 
 func TestAPolicyKeepsItsLinesAndHidesSecrets(t *testing.T) {

@@ -129,7 +129,14 @@ func (l *pluginLog) noise(line []byte, continued bool) {
 	}
 	if text := l.redactor.redact(printable(string(bytes.TrimSpace(line)))); text != "" {
 		l.remember("(stdout) " + text)
-		l.write(logRecord{slog.LevelDebug, "the plugin printed to its standard output", []slog.Attr{slog.String("line", cutTo(text, maxLastLine))}}, len(text))
+		l.write(
+			logRecord{
+				slog.LevelDebug,
+				"the plugin printed to its standard output",
+				[]slog.Attr{slog.String("line", cutTo(text, maxLastLine))},
+			},
+			len(text),
+		)
 	}
 }
 

@@ -66,7 +66,11 @@ func (p *program) Start(context.Context) error {
 	pipes.closeChildEnds()
 	if err != nil {
 		pipes.closeHostEnds()
-		return fmt.Errorf("execute %s: %w; check that it was built for this platform and that its file system allows execution", p.launch.Path, err)
+		return fmt.Errorf(
+			"execute %s: %w; check that it was built for this platform and that its file system allows execution",
+			p.launch.Path,
+			err,
+		)
 	}
 	p.mutex.Lock()
 	p.pipes = pipes
@@ -242,8 +246,11 @@ func (p *program) Diagnose(context.Context) string { return "" }
 // system; what is refused is an address that would lead elsewhere.
 func (p *program) PluginToHost(network, address string) (string, string, error) {
 	if err := p.dir.checkSocket(network, address); err != nil {
-		return "", "", fmt.Errorf("it wants to be reached at %q: %w; a plugin listens on a unix socket in the directory that PLUGIN_UNIX_SOCKET_DIR names",
-			cutTo(printable(network+" "+address), maxLastLine), err)
+		return "", "", fmt.Errorf(
+			"it wants to be reached at %q: %w; a plugin listens on a unix socket in the directory that PLUGIN_UNIX_SOCKET_DIR names",
+			cutTo(printable(network+" "+address), maxLastLine),
+			err,
+		)
 	}
 	return network, address, nil
 }

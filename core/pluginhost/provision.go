@@ -101,7 +101,10 @@ type provisioning struct {
 }
 
 // provisionBy makes the call by one of the contract's two ways, which answer alike.
-func provisionBy[Message any](ctx context.Context, c provisioning, message *Message,
+func provisionBy[Message any](
+	ctx context.Context,
+	c provisioning,
+	message *Message,
 	send func(context.Context, *Message, ...grpc.CallOption) (grpc.ServerStreamingClient[providerpb.ProvisionResponse], error),
 ) error {
 	p, refusal := c.process, c.bad
@@ -140,14 +143,22 @@ func provisionBy[Message any](ctx context.Context, c provisioning, message *Mess
 }
 
 // sendProvision sends the request and returns before the first answer.
-func (p *Process) sendProvision(ctx context.Context, message *providerpb.ProvisionRequest, options ...grpc.CallOption) (grpc.ServerStreamingClient[providerpb.ProvisionResponse], error) {
+func (p *Process) sendProvision(
+	ctx context.Context,
+	message *providerpb.ProvisionRequest,
+	options ...grpc.CallOption,
+) (grpc.ServerStreamingClient[providerpb.ProvisionResponse], error) {
 	answers, err := p.rpc.Provision(ctx, message, options...)
 	failpoint.ProvisionSent.Hit()
 	return answers, err
 }
 
 // sendBatch is sendProvision for a batch.
-func (p *Process) sendBatch(ctx context.Context, message *providerpb.ProvisionBatchRequest, options ...grpc.CallOption) (grpc.ServerStreamingClient[providerpb.ProvisionResponse], error) {
+func (p *Process) sendBatch(
+	ctx context.Context,
+	message *providerpb.ProvisionBatchRequest,
+	options ...grpc.CallOption,
+) (grpc.ServerStreamingClient[providerpb.ProvisionResponse], error) {
 	answers, err := providerpb.NewBatchProvisionerClient(p.conn).ProvisionBatch(ctx, message, options...)
 	failpoint.ProvisionSent.Hit()
 	return answers, err

@@ -53,7 +53,14 @@ func (c *redactor) redact(text string) string {
 func (c *redactor) cut(text []byte) []byte { return text[:max(0, len(text)-c.secrets.Longest())] }
 
 // unary redacts the answers of calls with one answer.
-func (c *redactor) unary(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+func (c *redactor) unary(
+	ctx context.Context,
+	method string,
+	request, reply any,
+	conn *grpc.ClientConn,
+	invoke grpc.UnaryInvoker,
+	options ...grpc.CallOption,
+) error {
 	if err := invoke(ctx, method, request, reply, conn, options...); err != nil {
 		return c.failure(err)
 	}
@@ -61,7 +68,14 @@ func (c *redactor) unary(ctx context.Context, method string, request, reply any,
 }
 
 // streaming redacts the answers of calls with many.
-func (c *redactor) streaming(ctx context.Context, description *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
+func (c *redactor) streaming(
+	ctx context.Context,
+	description *grpc.StreamDesc,
+	conn *grpc.ClientConn,
+	method string,
+	open grpc.Streamer,
+	options ...grpc.CallOption,
+) (grpc.ClientStream, error) {
 	stream, err := open(ctx, description, conn, method, options...)
 	if err != nil {
 		return nil, c.failure(err)
@@ -203,7 +217,10 @@ func (c *redactor) value(field protoreflect.FieldDescriptor, value protoreflect.
 	case protoreflect.StringKind:
 		redacted := c.redact(value.String())
 		if what := identities[field.FullName()]; what != "" && redacted != value.String() {
-			return value, fmt.Errorf("the plugin puts a secret that it was given into %s, which would be stored and shown; this is for the plugin's author to mend, or the secret is a common word and needs to be exchanged", what)
+			return value, fmt.Errorf(
+				"the plugin puts a secret that it was given into %s, which would be stored and shown; this is for the plugin's author to mend, or the secret is a common word and needs to be exchanged",
+				what,
+			)
 		}
 		return protoreflect.ValueOfString(redacted), nil
 	}

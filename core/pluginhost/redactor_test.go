@@ -28,7 +28,14 @@ const (
 func (p *testPlugin) configureToSpill(value string) (*providerpb.ConfigureResponse, error) {
 	p.spilt = value
 	stderr := standardError
-	line, err := json.Marshal(map[string]any{"@level": "info", "@message": "token " + value, "token": value, "nested": map[string]string{value: value}})
+	line, err := json.Marshal(
+		map[string]any{
+			"@level":   "info",
+			"@message": "token " + value,
+			"token":    value,
+			"nested":   map[string]string{value: value},
+		},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +91,8 @@ func mustHide(t *testing.T, where string, shown any) {
 
 func TestWhatAPluginSaysNeverShowsTheSecretsItWasGiven(t *testing.T) {
 	process, log, found, err := spilling(t, "")
-	if err != nil || len(found) != 1 || found[0].Summary != "the token (hidden) is old" || found[0].Detail != "renew (hidden)" {
+	if err != nil || len(found) != 1 || found[0].Summary != "the token (hidden) is old" ||
+		found[0].Detail != "renew (hidden)" {
 		t.Errorf("the diagnostics are %+v, %v", found, err)
 	}
 	mustHide(t, "a diagnostic", found)
@@ -102,7 +110,8 @@ func TestWhatAPluginSaysNeverShowsTheSecretsItWasGiven(t *testing.T) {
 	}
 	mustHide(t, "a resource", seen)
 	r := seen.Resources[0]
-	if r.ID != "i-1" || r.Tags["token"] != "(hidden)" || r.Tags["fleet"] != "demo" || r.Detail != "made with (hidden)" || !slices.Equal(r.Addresses, []string{"(hidden)", "10.0.0.1"}) {
+	if r.ID != "i-1" || r.Tags["token"] != "(hidden)" || r.Tags["fleet"] != "demo" || r.Detail != "made with (hidden)" ||
+		!slices.Equal(r.Addresses, []string{"(hidden)", "10.0.0.1"}) {
 		t.Errorf("what is not secret was changed: %+v", r)
 	}
 	if r.Image != "fyt1.01JZZZZZZZZZZZZZZZZZZZZZZZ.(hidden)" {
@@ -110,7 +119,11 @@ func TestWhatAPluginSaysNeverShowsTheSecretsItWasGiven(t *testing.T) {
 	}
 	for _, name := range []string{"spill", "end with spill", "end without class and spill", "crash with spill"} {
 		var answers []ProvisionAnswer
-		err := process.Provision(t.Context(), ProvisionRequest{Items: []ProvisionItem{{Key: "k", Name: name, Bootstrap: Bootstrap{Token: plantedFyt}}}}, func(a ProvisionAnswer) { answers = append(answers, a) })
+		err := process.Provision(
+			t.Context(),
+			ProvisionRequest{Items: []ProvisionItem{{Key: "k", Name: name, Bootstrap: Bootstrap{Token: plantedFyt}}}},
+			func(a ProvisionAnswer) { answers = append(answers, a) },
+		)
 		if len(answers) != 1 || answers[0].Err == nil {
 			t.Fatalf("%s: %+v, %v", name, answers, err)
 		}
@@ -118,7 +131,8 @@ func TestWhatAPluginSaysNeverShowsTheSecretsItWasGiven(t *testing.T) {
 		mustHide(t, name+": the error", err)
 		switch name {
 		case "spill":
-			if a := answers[0]; a.Outcome != fleet.ProvisionNotCreated || a.Err.Class != fleet.ErrorAuth || a.Err.Message != "refused (hidden)" {
+			if a := answers[0]; a.Outcome != fleet.ProvisionNotCreated || a.Err.Class != fleet.ErrorAuth ||
+				a.Err.Message != "refused (hidden)" {
 				t.Errorf("%+v", a.Err)
 			}
 		case "end with spill":
@@ -160,10 +174,15 @@ func TestASecretThatIsTooShortIsWarnedAboutWithoutIt(t *testing.T) {
 	l := launch(t, "")
 	l.Logger = log.logger()
 	process := started(t, l)
-	if _, err := process.Validate(t.Context(), secret.Resolved{Body: []byte(`{}`), Secrets: []string{"pl4nt"}}, nil); err != nil {
+	if _, err := process.Validate(
+		t.Context(),
+		secret.Resolved{Body: []byte(`{}`), Secrets: []string{"pl4nt"}},
+		nil,
+	); err != nil {
 		t.Fatal(err)
 	}
-	if text := log.String(); !strings.Contains(text, "too short") || !strings.Contains(text, "shorter_than_bytes=6") || strings.Contains(text, "pl4nt") {
+	if text := log.String(); !strings.Contains(text, "too short") || !strings.Contains(text, "shorter_than_bytes=6") ||
+		strings.Contains(text, "pl4nt") {
 		t.Errorf("the log says\n%s", text)
 	}
 }
@@ -173,7 +192,20 @@ func TestALogShowsNoSecretWhateverIsLogged(t *testing.T) {
 	redacted := &redactor{}
 	redacted.learn([]string{planted, "two\tparts"})
 	logger := slog.New(redactedLog{log.logger().Handler(), redacted}).With("with", planted).WithGroup("group")
-	logger.Info(planted, "text", planted, planted, "key", "error", errors.New(planted), "any", []string{planted}, slog.Group("inner", "deep", planted), "value", valuer{})
+	logger.Info(
+		planted,
+		"text",
+		planted,
+		planted,
+		"key",
+		"error",
+		errors.New(planted),
+		"any",
+		[]string{planted},
+		slog.Group("inner", "deep", planted),
+		"value",
+		valuer{},
+	)
 	logger.LogAttrs(context.Background(), slog.LevelInfo, printable("two\tparts"), slog.Int("number", 7))
 	mustHide(t, "the log", log)
 	for _, want := range []string{"group.number=7", "group.inner.deep=(hidden)", "group.value=(hidden)", `msg=(hidden)`} {

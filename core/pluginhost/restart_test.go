@@ -19,8 +19,10 @@ import (
 func superviseReal(t *testing.T, mode string) (s *Supervisor, ready func() SupervisorStatus) {
 	changes := make(chan SupervisorStatus, 100)
 	l := launch(t, mode)
-	s = NewSupervisor(Supervision{Launch: l, Configuration: Configuration{Installation: "acme"}, Jitter: func() float64 { return 0 },
-		StopGrace: 100 * time.Millisecond, Changed: func(s SupervisorStatus) { changes <- s }})
+	s = NewSupervisor(
+		Supervision{Launch: l, Configuration: Configuration{Installation: "acme"}, Jitter: func() float64 { return 0 },
+			StopGrace: 100 * time.Millisecond, Changed: func(s SupervisorStatus) { changes <- s }},
+	)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); s.Run(ctx) }()
@@ -78,7 +80,10 @@ func TestAHungPluginIsReplacedAndItsCallsAreOver(t *testing.T) {
 			first := ready()
 			began, answer := make(chan struct{}), make(chan ProvisionAnswer, 1)
 			go func() {
-				request := ProvisionRequest{Fleet: "fleet.small", Items: []ProvisionItem{{Key: "k", Name: "created"}, {Key: "k2", Name: "hang"}}}
+				request := ProvisionRequest{
+					Fleet: "fleet.small",
+					Items: []ProvisionItem{{Key: "k", Name: "created"}, {Key: "k2", Name: "hang"}},
+				}
 				_ = first.Process.Provision(t.Context(), request, func(a ProvisionAnswer) {
 					if a.Key == "k" {
 						close(began)
@@ -143,12 +148,14 @@ func TestAPluginThatRefusesItsBlockIsNotLeftRunning(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := launch(t, "")
 			held := make(chan SupervisorStatus, 10)
-			s := NewSupervisor(Supervision{Launch: l, Configuration: Configuration{Provider: secret.Resolved{Body: []byte(body)}},
-				Changed: func(s SupervisorStatus) {
-					if s.State == SupervisorHeld {
-						held <- s
-					}
-				}})
+			s := NewSupervisor(
+				Supervision{Launch: l, Configuration: Configuration{Provider: secret.Resolved{Body: []byte(body)}},
+					Changed: func(s SupervisorStatus) {
+						if s.State == SupervisorHeld {
+							held <- s
+						}
+					}},
+			)
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan struct{})
 			go func() { defer close(done); s.Run(ctx) }()

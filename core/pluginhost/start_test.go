@@ -146,7 +146,10 @@ func TestAPathSwappedBetweenCheckAndExecutionDoesNotRun(t *testing.T) {
 	}
 	defer file.Close()
 	swapped := filepath.Join(t.TempDir(), "swapped")
-	if err := errors.Join(os.WriteFile(swapped, []byte("#!/bin/sh\necho evil >&2\n"), 0o755), os.Rename(swapped, l.Path)); err != nil {
+	if err := errors.Join(
+		os.WriteFile(swapped, []byte("#!/bin/sh\necho evil >&2\n"), 0o755),
+		os.Rename(swapped, l.Path),
+	); err != nil {
 		t.Fatal(err)
 	}
 	process, err := startVerified(t.Context(), l, file)
@@ -314,7 +317,15 @@ func TestTheEnvironmentHoldsWhatIsAllowedAndNamed(t *testing.T) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	want := []string{providerpb.MagicCookieKey, providerpb.LaunchLockEnv, providerpb.LogLevelEnv, "HOME", "PATH", modeVariable, "no_proxy"}
+	want := []string{
+		providerpb.MagicCookieKey,
+		providerpb.LaunchLockEnv,
+		providerpb.LogLevelEnv,
+		"HOME",
+		"PATH",
+		modeVariable,
+		"no_proxy",
+	}
 	slices.Sort(want)
 	if !slices.Equal(names, want) {
 		t.Errorf("the plugin sees %q, want %q", names, want)
@@ -370,7 +381,10 @@ func TestNoChildIsLeftOfThePluginsGroup(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			process := started(t, launch(t, ""))
-			account, _, err := process.Configure(t.Context(), Configuration{Provider: secret.Resolved{Body: []byte(`"children"`)}})
+			account, _, err := process.Configure(
+				t.Context(),
+				Configuration{Provider: secret.Resolved{Body: []byte(`"children"`)}},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}

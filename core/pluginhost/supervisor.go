@@ -125,7 +125,11 @@ func NewSupervisor(s Supervision) *Supervisor {
 		},
 		retry:   make(chan struct{}, 1),
 		restart: make(chan string, 1),
-		status:  SupervisorStatus{Provider: s.Launch.Provider, State: SupervisorStarting, Err: errors.New("it has not been started yet")},
+		status: SupervisorStatus{
+			Provider: s.Launch.Provider,
+			State:    SupervisorStarting,
+			Err:      errors.New("it has not been started yet"),
+		},
 	}
 }
 
@@ -141,7 +145,12 @@ func (s *Supervisor) Status() SupervisorStatus {
 func (s *Supervisor) Current() (*Process, int, error) {
 	status := s.Status()
 	if status.State != SupervisorReady {
-		return nil, status.Generation, fmt.Errorf("%s has no process to call (%s): %w", s.supervision.Launch.title(), status.State, status.Err)
+		return nil, status.Generation, fmt.Errorf(
+			"%s has no process to call (%s): %w",
+			s.supervision.Launch.title(),
+			status.State,
+			status.Err,
+		)
 	}
 	return status.Process, status.Generation, nil
 }
@@ -200,7 +209,9 @@ func (s *Supervisor) Run(ctx context.Context) {
 			history = deathHistory{}
 		}
 	}
-	s.set(SupervisorStatus{State: SupervisorStopped, Generation: s.Status().Generation, Err: errors.New("the manager stops")})
+	s.set(
+		SupervisorStatus{State: SupervisorStopped, Generation: s.Status().Generation, Err: errors.New("the manager stops")},
+	)
 }
 
 // after decides what follows the end of a process.
@@ -218,7 +229,12 @@ func (s *Supervisor) after(history *deathHistory, end ending) SupervisorStatus {
 		status.State = SupervisorHeld
 	case status.Deaths >= DeathLimit:
 		status.State = SupervisorBroken
-		status.Err = fmt.Errorf("it died %d times within %s and is not started again until it is told to (mend it and run: forgeyard-fleet apply): %w", status.Deaths, DeathWindow, end.err)
+		status.Err = fmt.Errorf(
+			"it died %d times within %s and is not started again until it is told to (mend it and run: forgeyard-fleet apply): %w",
+			status.Deaths,
+			DeathWindow,
+			end.err,
+		)
 	default:
 		status.State = SupervisorWaiting
 		status.NextStart = now.Add(history.delay(s.supervision.Jitter()))

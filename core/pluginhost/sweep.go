@@ -60,12 +60,19 @@ func sweepLaunch(ctx context.Context, path string, deadline time.Time) error {
 	}
 	if !released {
 		if record.Process.PID == 0 {
-			return fmt.Errorf("its lock is held by a process of plugin %q whose id was not recorded; find it with lsof %s and end it",
-				record.Plugin, filepath.Join(path, lockName))
+			return fmt.Errorf(
+				"its lock is held by a process of plugin %q whose id was not recorded; find it with lsof %s and end it",
+				record.Plugin,
+				filepath.Join(path, lockName),
+			)
 		}
 		if !record.Process.alive() {
-			return fmt.Errorf("its lock is held, and not by the process %d of plugin %q that was launched; find the holder with lsof %s and end it",
-				record.Process.PID, record.Plugin, filepath.Join(path, lockName))
+			return fmt.Errorf(
+				"its lock is held, and not by the process %d of plugin %q that was launched; find the holder with lsof %s and end it",
+				record.Process.PID,
+				record.Plugin,
+				filepath.Join(path, lockName),
+			)
 		}
 		if err := killGroup(record.Process.PID); err != nil {
 			return fmt.Errorf("kill process %d of plugin %q: %w; end it by hand", record.Process.PID, record.Plugin, err)
@@ -74,8 +81,12 @@ func sweepLaunch(ctx context.Context, path string, deadline time.Time) error {
 			return err
 		}
 		if !released {
-			return fmt.Errorf("process %d of plugin %q is killed and its lock is still held; find the holder with lsof %s and end it",
-				record.Process.PID, record.Plugin, filepath.Join(path, lockName))
+			return fmt.Errorf(
+				"process %d of plugin %q is killed and its lock is still held; find the holder with lsof %s and end it",
+				record.Process.PID,
+				record.Plugin,
+				filepath.Join(path, lockName),
+			)
 		}
 	}
 	return os.RemoveAll(path)

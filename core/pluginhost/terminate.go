@@ -81,7 +81,11 @@ func (p *Process) Terminate(ctx context.Context, refs []TerminateRef, force bool
 }
 
 // sendTerminate sends the request and returns before the first answer.
-func (p *Process) sendTerminate(ctx context.Context, message *providerpb.TerminateRequest, options ...grpc.CallOption) (grpc.ServerStreamingClient[providerpb.TerminateResponse], error) {
+func (p *Process) sendTerminate(
+	ctx context.Context,
+	message *providerpb.TerminateRequest,
+	options ...grpc.CallOption,
+) (grpc.ServerStreamingClient[providerpb.TerminateResponse], error) {
 	answers, err := p.rpc.Terminate(ctx, message, options...)
 	failpoint.TerminateSent.Hit()
 	return answers, err

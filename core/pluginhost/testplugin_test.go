@@ -110,7 +110,10 @@ func servePlugin(mode string) {
 	}
 	p := &testPlugin{mode: mode, stdout: realStdout}
 	plugin.Serve(&plugin.ServeConfig{
-		HandshakeConfig: plugin.HandshakeConfig{MagicCookieKey: providerpb.MagicCookieKey, MagicCookieValue: providerpb.MagicCookieValue},
+		HandshakeConfig: plugin.HandshakeConfig{
+			MagicCookieKey:   providerpb.MagicCookieKey,
+			MagicCookieValue: providerpb.MagicCookieValue,
+		},
 		VersionedPlugins: map[int]plugin.PluginSet{
 			providerpb.ProtocolVersion: {providerpb.PluginName: p},
 		},
@@ -149,14 +152,24 @@ func (p *testPlugin) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, conn *g
 func testInfo() *providerpb.GetInfoResponse {
 	text := &providerpb.Type{Kind: providerpb.Type_KIND_STRING}
 	return &providerpb.GetInfoResponse{
-		Name: "test", Version: "1.2.3", Sdk: "none",
-		ProviderSchema: &providerpb.Schema{Attributes: []*providerpb.Attribute{{Name: "region", Type: text, Required: true, Doc: "Where."}}},
+		Name:    "test",
+		Version: "1.2.3",
+		Sdk:     "none",
+		ProviderSchema: &providerpb.Schema{
+			Attributes: []*providerpb.Attribute{{Name: "region", Type: text, Required: true, Doc: "Where."}},
+		},
 		InstanceSchema: &providerpb.Schema{
 			Attributes: []*providerpb.Attribute{
 				{Name: "size", Type: &providerpb.Type{Kind: providerpb.Type_KIND_INT}, Immutable: true, DefaultJson: "2"},
 				{Name: "labels", Type: &providerpb.Type{Kind: providerpb.Type_KIND_MAP, Element: text}},
 			},
-			Blocks: []*providerpb.Block{{Name: "disk", Repeated: true, Schema: &providerpb.Schema{Attributes: []*providerpb.Attribute{{Name: "path", Type: text}}}}},
+			Blocks: []*providerpb.Block{
+				{
+					Name:     "disk",
+					Repeated: true,
+					Schema:   &providerpb.Schema{Attributes: []*providerpb.Attribute{{Name: "path", Type: text}}},
+				},
+			},
 		},
 		Idempotency: providerpb.Idempotency_IDEMPOTENCY_BY_TAG,
 		Ownership:   providerpb.Ownership_OWNERSHIP_NAMED,
@@ -181,14 +194,20 @@ func (p *testPlugin) Validate(_ context.Context, r *providerpb.ValidateRequest) 
 		"not in the request": {Items: []*providerpb.Diagnostic{{Summary: "x"}}},
 	}}
 	for _, variable := range os.Environ() {
-		response.Provider = append(response.Provider, &providerpb.Diagnostic{Summary: variable, Severity: providerpb.Diagnostic_SEVERITY_WARNING})
+		response.Provider = append(
+			response.Provider,
+			&providerpb.Diagnostic{Summary: variable, Severity: providerpb.Diagnostic_SEVERITY_WARNING},
+		)
 	}
 	for name, body := range r.GetInstanceJson() {
 		list := &providerpb.DiagnosticList{}
 		if strings.Contains(string(body), "bad") {
-			list.Items = append(list.Items, &providerpb.Diagnostic{Summary: "the disk is bad", Path: []*providerpb.Diagnostic_Step{
-				{Step: &providerpb.Diagnostic_Step_Name{Name: "disk"}}, {Step: &providerpb.Diagnostic_Step_Index{Index: 1}},
-			}})
+			list.Items = append(
+				list.Items,
+				&providerpb.Diagnostic{Summary: "the disk is bad", Path: []*providerpb.Diagnostic_Step{
+					{Step: &providerpb.Diagnostic_Step_Name{Name: "disk"}}, {Step: &providerpb.Diagnostic_Step_Index{Index: 1}},
+				}},
+			)
 		}
 		response.Instances[name] = list
 	}
@@ -196,7 +215,10 @@ func (p *testPlugin) Validate(_ context.Context, r *providerpb.ValidateRequest) 
 }
 
 // Configure starts a child where it is told to, and answers with its pid.
-func (p *testPlugin) Configure(_ context.Context, r *providerpb.ConfigureRequest) (*providerpb.ConfigureResponse, error) {
+func (p *testPlugin) Configure(
+	_ context.Context,
+	r *providerpb.ConfigureRequest,
+) (*providerpb.ConfigureResponse, error) {
 	if after, ok := strings.CutPrefix(string(r.GetProviderJson()), spillPrefix); ok {
 		return p.configureToSpill(strings.TrimSuffix(after, `"}`))
 	}
@@ -218,7 +240,10 @@ func (p *testPlugin) Configure(_ context.Context, r *providerpb.ConfigureRequest
 	case `"refused"`:
 		return &providerpb.ConfigureResponse{Diagnostics: []*providerpb.Diagnostic{{Summary: "no such region"}}}, nil
 	case `"auth"`:
-		return nil, withDetail(codes.Unauthenticated, &providerpb.Error{Class: providerpb.Error_CLASS_AUTH, Message: "the key has expired"})
+		return nil, withDetail(
+			codes.Unauthenticated,
+			&providerpb.Error{Class: providerpb.Error_CLASS_AUTH, Message: "the key has expired"},
+		)
 	}
 	return &providerpb.ConfigureResponse{Account: "account of " + r.GetInstallation()}, nil
 }
@@ -232,9 +257,16 @@ func withDetail(code codes.Code, detail *providerpb.Error) error {
 }
 
 // Inspect shows one resource for each key and does what odd keys say.
-func (p *testPlugin) Inspect(r *providerpb.InspectRequest, stream grpc.ServerStreamingServer[providerpb.InspectResponse]) error {
+func (p *testPlugin) Inspect(
+	r *providerpb.InspectRequest,
+	stream grpc.ServerStreamingServer[providerpb.InspectResponse],
+) error {
 	if len(r.GetKeys()) == 0 {
-		return stream.Send(&providerpb.InspectResponse{Resources: []*providerpb.Resource{{Id: "i-1", Key: "k1", State: providerpb.Resource_STATE_RUNNING}}})
+		return stream.Send(
+			&providerpb.InspectResponse{
+				Resources: []*providerpb.Resource{{Id: "i-1", Key: "k1", State: providerpb.Resource_STATE_RUNNING}},
+			},
+		)
 	}
 	for _, key := range r.GetKeys() {
 		page := &providerpb.InspectResponse{}
@@ -247,7 +279,14 @@ func (p *testPlugin) Inspect(r *providerpb.InspectRequest, stream grpc.ServerStr
 			page.InFlightKeys = []string{key}
 			page.AbsentKeys = []string{key}
 		case "fail":
-			return withDetail(codes.Unavailable, &providerpb.Error{Class: providerpb.Error_CLASS_RATE_LIMIT, Message: "slow down", RetryAfter: durationpb.New(9 * time.Second)})
+			return withDetail(
+				codes.Unavailable,
+				&providerpb.Error{
+					Class:      providerpb.Error_CLASS_RATE_LIMIT,
+					Message:    "slow down",
+					RetryAfter: durationpb.New(9 * time.Second),
+				},
+			)
 		case "end when time is up":
 			<-stream.Context().Done()
 			return nil
@@ -272,15 +311,29 @@ func (p *testPlugin) Inspect(r *providerpb.InspectRequest, stream grpc.ServerStr
 }
 
 // Provision answers each item as its name says.
-func (p *testPlugin) Provision(r *providerpb.ProvisionRequest, stream grpc.ServerStreamingServer[providerpb.ProvisionResponse]) error {
+func (p *testPlugin) Provision(
+	r *providerpb.ProvisionRequest,
+	stream grpc.ServerStreamingServer[providerpb.ProvisionResponse],
+) error {
 	for _, item := range r.GetItems() {
-		a := &providerpb.ProvisionResponse{Key: item.GetKey(), Resource: &providerpb.Resource{Id: "i-" + item.GetKey(), Key: item.GetKey()}}
+		a := &providerpb.ProvisionResponse{
+			Key:      item.GetKey(),
+			Resource: &providerpb.Resource{Id: "i-" + item.GetKey(), Key: item.GetKey()},
+		}
 		switch item.GetName() {
 		case "spill":
 			a.Outcome, a.Resource = providerpb.ProvisionResponse_OUTCOME_NOT_CREATED, nil
-			a.Error = &providerpb.Error{Class: providerpb.Error_CLASS_AUTH, Message: "refused " + p.spilt, RequestId: p.spilt, Zone: item.GetBootstrap().GetToken()}
+			a.Error = &providerpb.Error{
+				Class:     providerpb.Error_CLASS_AUTH,
+				Message:   "refused " + p.spilt,
+				RequestId: p.spilt,
+				Zone:      item.GetBootstrap().GetToken(),
+			}
 		case "end with spill":
-			return withDetail(codes.ResourceExhausted, &providerpb.Error{Class: providerpb.Error_CLASS_QUOTA, Message: "no quota for " + p.spilt})
+			return withDetail(
+				codes.ResourceExhausted,
+				&providerpb.Error{Class: providerpb.Error_CLASS_QUOTA, Message: "no quota for " + p.spilt},
+			)
 		case "end without class and spill":
 			return status.Error(codes.ResourceExhausted, "who knows "+p.spilt)
 		case "crash with spill":
@@ -294,7 +347,12 @@ func (p *testPlugin) Provision(r *providerpb.ProvisionRequest, stream grpc.Serve
 			a.Outcome, a.Resource = providerpb.ProvisionResponse_OUTCOME_ACCEPTED, nil
 		case "not created":
 			a.Outcome, a.Resource = providerpb.ProvisionResponse_OUTCOME_NOT_CREATED, nil
-			a.Error = &providerpb.Error{Class: providerpb.Error_CLASS_CAPACITY, Message: "none left", Zone: "z1", RequestId: "r-9"}
+			a.Error = &providerpb.Error{
+				Class:     providerpb.Error_CLASS_CAPACITY,
+				Message:   "none left",
+				Zone:      "z1",
+				RequestId: "r-9",
+			}
 		case "unset":
 		case "from the future":
 			a.Outcome = 99
@@ -315,7 +373,10 @@ func (p *testPlugin) Provision(r *providerpb.ProvisionRequest, stream grpc.Serve
 			}
 			a.Outcome, a.Resource = providerpb.ProvisionResponse_OUTCOME_NOT_CREATED, nil
 		case "end with class":
-			return withDetail(codes.ResourceExhausted, &providerpb.Error{Class: providerpb.Error_CLASS_QUOTA, Message: "no quota"})
+			return withDetail(
+				codes.ResourceExhausted,
+				&providerpb.Error{Class: providerpb.Error_CLASS_QUOTA, Message: "no quota"},
+			)
 		case "end without class":
 			return status.Error(codes.ResourceExhausted, "who knows")
 		case "end as aborted":
@@ -332,7 +393,13 @@ func (p *testPlugin) Provision(r *providerpb.ProvisionRequest, stream grpc.Serve
 		case "steer the terminal":
 			a.Outcome, a.Resource = providerpb.ProvisionResponse_OUTCOME_NOT_CREATED, nil
 			steering := "\x1b[2J\u202e" + strings.Repeat("x", 1<<20)
-			a.Error = &providerpb.Error{Class: providerpb.Error_CLASS_CAPACITY, Message: steering, Zone: steering, MachineType: steering, RequestId: steering}
+			a.Error = &providerpb.Error{
+				Class:       providerpb.Error_CLASS_CAPACITY,
+				Message:     steering,
+				Zone:        steering,
+				MachineType: steering,
+				RequestId:   steering,
+			}
 		case "hang", "wait for the end":
 			<-stream.Context().Done()
 			return nil
@@ -348,7 +415,10 @@ func (p *testPlugin) Provision(r *providerpb.ProvisionRequest, stream grpc.Serve
 }
 
 // Terminate answers each reference as its id says.
-func (p *testPlugin) Terminate(r *providerpb.TerminateRequest, stream grpc.ServerStreamingServer[providerpb.TerminateResponse]) error {
+func (p *testPlugin) Terminate(
+	r *providerpb.TerminateRequest,
+	stream grpc.ServerStreamingServer[providerpb.TerminateResponse],
+) error {
 	for _, ref := range r.GetRefs() {
 		a := &providerpb.TerminateResponse{Id: ref.GetId(), Key: ref.GetKey()}
 		switch ref.GetId() {

@@ -115,14 +115,27 @@ func (r *release) parse(raw []byte) error {
 	}
 	switch {
 	case index.MediaType != ocispec.MediaTypeImageIndex || index.ArtifactType != pluginType:
-		return &ArtifactError{fmt.Sprintf("it is not a forgeyard-fleet plugin but a %.100q of type %.100q", index.MediaType, index.ArtifactType)}
+		return &ArtifactError{
+			fmt.Sprintf("it is not a forgeyard-fleet plugin but a %.100q of type %.100q", index.MediaType, index.ArtifactType),
+		}
 	case len(index.Manifests) == 0 || len(index.Manifests) > maxPlatforms:
-		return &ArtifactError{fmt.Sprintf("its index has %d builds; from 1 to %d are read", len(index.Manifests), maxPlatforms)}
+		return &ArtifactError{
+			fmt.Sprintf("its index has %d builds; from 1 to %d are read", len(index.Manifests), maxPlatforms),
+		}
 	}
 	r.version = index.Annotations[ocispec.AnnotationVersion]
 	var err error
-	if r.protocol, err = strconv.Atoi(index.Annotations[protocolAnnotation]); err != nil || r.protocol < 1 || r.protocol > 1000 {
-		return &ArtifactError{fmt.Sprintf("its index doesn't say which protocol it speaks: %s is %.40q", protocolAnnotation, index.Annotations[protocolAnnotation])}
+	if r.protocol, err = strconv.Atoi(
+		index.Annotations[protocolAnnotation],
+	); err != nil || r.protocol < 1 ||
+		r.protocol > 1000 {
+		return &ArtifactError{
+			fmt.Sprintf(
+				"its index doesn't say which protocol it speaks: %s is %.40q",
+				protocolAnnotation,
+				index.Annotations[protocolAnnotation],
+			),
+		}
 	}
 	for _, manifest := range index.Manifests {
 		if err := checkDescriptor(manifest, "manifest", maxManifestBytes); err != nil {
@@ -152,7 +165,8 @@ func (r release) build(ctx context.Context, from repository, platform string) (b
 	if err := plainjson.Read(raw, &manifest); err != nil {
 		return build{}, &ArtifactError{fmt.Sprintf("its manifest for %s can't be read: %v", platform, err)}
 	}
-	if len(manifest.Layers) != 1 || manifest.Layers[0].MediaType != binaryType || manifest.Config.MediaType != descriptionType {
+	if len(manifest.Layers) != 1 || manifest.Layers[0].MediaType != binaryType ||
+		manifest.Config.MediaType != descriptionType {
 		return build{}, &ArtifactError{fmt.Sprintf("its manifest for %s isn't of a description and one executable", platform)}
 	}
 	b := build{description: manifest.Config, binary: manifest.Layers[0], raw: raw}

@@ -26,7 +26,11 @@ type Describe func(ctx context.Context, path, digest string) (info []byte, versi
 // store and the stored copy is described, so that nothing runs that isn't exactly
 // what the lock will name. A version outside the constraint is refused; its blob
 // stays in the store, where it does no harm.
-func (s *Store) InstallBuild(ctx context.Context, dir, name, constraint string, describe Describe) (LockedPlugin, error) {
+func (s *Store) InstallBuild(
+	ctx context.Context,
+	dir, name, constraint string,
+	describe Describe,
+) (LockedPlugin, error) {
 	fail := func(err error) (LockedPlugin, error) {
 		return LockedPlugin{}, fmt.Errorf("install plugin %q from %s: %w", name, dir, err)
 	}
@@ -71,13 +75,16 @@ func (s *Store) Add(ctx context.Context, source string) (path, digest string, er
 	if path, err = s.blobPath(digest); err != nil {
 		return "", "", err
 	}
-	_, err = s.put(ctx, wanted{digest: digest, size: info.Size(), open: func(_ context.Context, offset int64) (io.ReadCloser, error) {
-		file, err := os.Open(source)
-		if err == nil {
-			_, err = file.Seek(offset, io.SeekStart)
-		}
-		return file, err
-	}})
+	_, err = s.put(
+		ctx,
+		wanted{digest: digest, size: info.Size(), open: func(_ context.Context, offset int64) (io.ReadCloser, error) {
+			file, err := os.Open(source)
+			if err == nil {
+				_, err = file.Seek(offset, io.SeekStart)
+			}
+			return file, err
+		}},
+	)
 	return path, digest, err
 }
 
@@ -147,7 +154,16 @@ func checkVersion(described, constraint string) error {
 		return nil
 	}
 	if parsed.Prerelease() != "" && wanted.Check(parsed.Core()) {
-		return fmt.Errorf("it is version %s, a prerelease, which %q leaves out; to allow it, write version = %q in required_plugins", described, constraint, ">= "+described)
+		return fmt.Errorf(
+			"it is version %s, a prerelease, which %q leaves out; to allow it, write version = %q in required_plugins",
+			described,
+			constraint,
+			">= "+described,
+		)
 	}
-	return fmt.Errorf("it is version %s, and required_plugins asks for %q; build a version that fits, or change required_plugins", described, constraint)
+	return fmt.Errorf(
+		"it is version %s, and required_plugins asks for %q; build a version that fits, or change required_plugins",
+		described,
+		constraint,
+	)
 }

@@ -74,10 +74,16 @@ func TestAPluginFromADirectoryIsStoredLockedAndFound(t *testing.T) {
 	}
 
 	described := ""
-	locked, err := store.InstallBuild(t.Context(), source, "local", "~> 0.1", func(_ context.Context, path, _ string) ([]byte, string, int, error) {
-		described = path
-		return []byte(`{"name":"local"}`), "0.1.7", 1, nil
-	})
+	locked, err := store.InstallBuild(
+		t.Context(),
+		source,
+		"local",
+		"~> 0.1",
+		func(_ context.Context, path, _ string) ([]byte, string, int, error) {
+			described = path
+			return []byte(`{"name":"local"}`), "0.1.7", 1, nil
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,9 +36,12 @@ func (e *TamperedError) Error() string {
 	if what == "" {
 		what = "executable"
 	}
-	return message("the "+what+" that was received is not the one that was asked for",
+	return message(
+		"the "+what+" that was received is not the one that was asked for",
 		"It was damaged on the way or replaced; nothing of it was kept. Try again, or take it from elsewhere: a mirror, or --from DIR.",
-		"asked for  "+e.Digest, "received   "+e.Found)
+		"asked for  "+e.Digest,
+		"received   "+e.Found,
+	)
 }
 
 // ArtifactError says that a release is not made as a plugin's is.
@@ -89,9 +92,12 @@ func (e *UnreachableError) Error() string {
 	if e.Proxy != "" {
 		proxy = "by the proxy " + e.Proxy
 	}
-	return message(e.Host+" can't be reached",
+	return message(
+		e.Host+" can't be reached",
 		"Check the network and the proxy, and run the command again: what was received is kept. Without a network: --from DIR, or a mirror.",
-		e.Err.Error(), proxy)
+		e.Err.Error(),
+		proxy,
+	)
 }
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
@@ -102,7 +108,11 @@ type MissingError struct {
 }
 
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("%s has no %s; compare the source in required_plugins with where its author publishes it", e.Where, e.What)
+	return fmt.Sprintf(
+		"%s has no %s; compare the source in required_plugins with where its author publishes it",
+		e.Where,
+		e.What,
+	)
 }
 
 // OtherDigestError says that a layout has the locked version with another digest.
@@ -112,8 +122,13 @@ type OtherDigestError struct {
 }
 
 func (e *OtherDigestError) Error() string {
-	return fmt.Sprintf("%s has %s with another digest (%s), and not the locked one; to take it, run: forgeyard-fleet plugin update %s",
-		e.Missing.Where, e.Version, e.Digest, e.Plugin)
+	return fmt.Sprintf(
+		"%s has %s with another digest (%s), and not the locked one; to take it, run: forgeyard-fleet plugin update %s",
+		e.Missing.Where,
+		e.Version,
+		e.Digest,
+		e.Plugin,
+	)
 }
 
 func (e *OtherDigestError) Unwrap() error { return e.Missing }
@@ -130,9 +145,16 @@ type NoVersionError struct {
 
 func (e *NoVersionError) Error() string {
 	if len(e.Nearest) == 0 {
-		return message(fmt.Sprintf("no version of plugin %q is published", e.Plugin), "Check the source in required_plugins.", e.Source+" has no tag that is a version.")
+		return message(
+			fmt.Sprintf("no version of plugin %q is published", e.Plugin),
+			"Check the source in required_plugins.",
+			e.Source+" has no tag that is a version.",
+		)
 	}
-	facts := []string{fmt.Sprintf("required_plugins asks for %q of %s.", e.Constraint, e.Source), "The nearest: " + strings.Join(e.Nearest, ", ") + "."}
+	facts := []string{
+		fmt.Sprintf("required_plugins asks for %q of %s.", e.Constraint, e.Source),
+		"The nearest: " + strings.Join(e.Nearest, ", ") + ".",
+	}
 	advice := "Change version in required_plugins to take one of these."
 	if e.Prerelease != "" {
 		advice = fmt.Sprintf("A prerelease is taken only by name: version = %q", e.Prerelease)
@@ -148,9 +170,15 @@ type OlderError struct {
 }
 
 func (e *OlderError) Error() string {
-	return message(fmt.Sprintf("the newest version of plugin %q is older than the one that is locked", e.Plugin),
-		fmt.Sprintf("Ask its author whether %s was taken back. To go back all the same, write version = %q in required_plugins.", e.Locked, e.Newest),
-		fmt.Sprintf("%s is locked, and the newest of %s that fits is %s.", e.Locked, e.Source, e.Newest))
+	return message(
+		fmt.Sprintf("the newest version of plugin %q is older than the one that is locked", e.Plugin),
+		fmt.Sprintf(
+			"Ask its author whether %s was taken back. To go back all the same, write version = %q in required_plugins.",
+			e.Locked,
+			e.Newest,
+		),
+		fmt.Sprintf("%s is locked, and the newest of %s that fits is %s.", e.Locked, e.Source, e.Newest),
+	)
 }
 
 // NewerProtocolError says that a plugin needs a newer manager.
@@ -161,8 +189,11 @@ type NewerProtocolError struct {
 
 func (e *NewerProtocolError) Error() string {
 	if e.Wants < e.Speaks {
-		return message(fmt.Sprintf("plugin %q %s speaks an older protocol than this forgeyard-fleet", e.Plugin, e.Version),
-			"Take a newer version of the plugin.", fmt.Sprintf("It speaks protocol %d, and this version %d. Nothing of it was fetched.", e.Wants, e.Speaks))
+		return message(
+			fmt.Sprintf("plugin %q %s speaks an older protocol than this forgeyard-fleet", e.Plugin, e.Version),
+			"Take a newer version of the plugin.",
+			fmt.Sprintf("It speaks protocol %d, and this version %d. Nothing of it was fetched.", e.Wants, e.Speaks),
+		)
 	}
 	return message(fmt.Sprintf("plugin %q %s needs a newer forgeyard-fleet", e.Plugin, e.Version),
 		fmt.Sprintf("Install a newer forgeyard-fleet, or take an older version of the plugin: version = \"< %s\"", e.Version),
@@ -176,7 +207,11 @@ type NoBuildError struct {
 }
 
 func (e *NoBuildError) Error() string {
-	return message(fmt.Sprintf("plugin %q %s has no build for %s", e.Plugin, e.Version, e.Platform), "", "Builds: "+strings.Join(e.Builds, ", ")+".")
+	return message(
+		fmt.Sprintf("plugin %q %s has no build for %s", e.Plugin, e.Version, e.Platform),
+		"",
+		"Builds: "+strings.Join(e.Builds, ", ")+".",
+	)
 }
 
 // UnsignedError says that a release has no trusted signature.
@@ -195,11 +230,22 @@ func (e *UnsignedError) Error() string {
 	}
 	if e.Before != "" {
 		facts = append(facts, "What is locked was signed by "+string(e.Before)+".")
-		return message(fmt.Sprintf("plugin %q is not signed any more", e.Plugin),
-			fmt.Sprintf("Ask its author. If that is as it should be, take the block of %q out of %s, allow_unsigned = true into required_plugins, and install again.", e.Plugin, LockFileName), facts...)
+		return message(
+			fmt.Sprintf("plugin %q is not signed any more", e.Plugin),
+			fmt.Sprintf(
+				"Ask its author. If that is as it should be, take the block of %q out of %s, allow_unsigned = true into required_plugins, and install again.",
+				e.Plugin,
+				LockFileName,
+			),
+			facts...)
 	}
-	return message(fmt.Sprintf("plugin %q is not signed", e.Plugin),
-		fmt.Sprintf("Ask its author to sign it, or write %s = { …, allow_unsigned = true } in required_plugins.", e.Plugin), facts...)
+	return message(
+		fmt.Sprintf("plugin %q is not signed", e.Plugin),
+		fmt.Sprintf(
+			"Ask its author to sign it, or write %s = { …, allow_unsigned = true } in required_plugins.",
+			e.Plugin,
+		),
+		facts...)
 }
 
 // SignerError says that a release is signed, and not by whom the lock trusts.
@@ -210,9 +256,17 @@ type SignerError struct {
 }
 
 func (e *SignerError) Error() string {
-	return message(fmt.Sprintf("plugin %q %s is signed by another key than before", e.Plugin, e.Version),
-		fmt.Sprintf("Ask its author, by another way than the registry. To trust the new key from now on: forgeyard-fleet plugin update %s --trust-key %s", e.Plugin, e.Found[0]),
-		e.Source, "trusted  "+string(e.Trusted), "found    "+joined(e.Found))
+	return message(
+		fmt.Sprintf("plugin %q %s is signed by another key than before", e.Plugin, e.Version),
+		fmt.Sprintf(
+			"Ask its author, by another way than the registry. To trust the new key from now on: forgeyard-fleet plugin update %s --trust-key %s",
+			e.Plugin,
+			e.Found[0],
+		),
+		e.Source,
+		"trusted  "+string(e.Trusted),
+		"found    "+joined(e.Found),
+	)
 }
 
 // UntrustedError says that a key is new and wasn't accepted by a person.
@@ -222,17 +276,29 @@ type UntrustedError struct {
 }
 
 func (e *UntrustedError) Error() string {
-	return message(fmt.Sprintf("the key that signed plugin %q is not trusted yet", e.Plugin),
-		fmt.Sprintf("Compare it with the key that its author names, and run the same command with: --trust-key %s", e.Keys[0]),
-		fmt.Sprintf("%s %s is signed by %s.", e.Source, e.Version, joined(e.Keys)))
+	return message(
+		fmt.Sprintf("the key that signed plugin %q is not trusted yet", e.Plugin),
+		fmt.Sprintf(
+			"Compare it with the key that its author names, and run the same command with: --trust-key %s",
+			e.Keys[0],
+		),
+		fmt.Sprintf("%s %s is signed by %s.", e.Source, e.Version, joined(e.Keys)),
+	)
 }
 
 // NotLockedError says that --locked would have to change the lock.
 type NotLockedError struct{ Plugin, Reason string }
 
 func (e *NotLockedError) Error() string {
-	return message(fmt.Sprintf("%s doesn't fit the fleet files", LockFileName),
-		fmt.Sprintf("Run without --locked and commit %s: %s", LockFileName, installCommand), fmt.Sprintf("plugin %q %s.", e.Plugin, e.Reason))
+	return message(
+		fmt.Sprintf("%s doesn't fit the fleet files", LockFileName),
+		fmt.Sprintf(
+			"Run without --locked and commit %s: %s",
+			LockFileName,
+			installCommand,
+		),
+		fmt.Sprintf("plugin %q %s.", e.Plugin, e.Reason),
+	)
 }
 
 func joined(keys []PublicKey) string {

@@ -9,9 +9,21 @@ import (
 )
 
 var (
-	elfMachines   = map[elf.Machine]string{elf.EM_X86_64: "amd64", elf.EM_AARCH64: "arm64", elf.EM_386: "386", elf.EM_ARM: "arm", elf.EM_RISCV: "riscv64", elf.EM_PPC64: "ppc64le", elf.EM_S390: "s390x"}
+	elfMachines = map[elf.Machine]string{
+		elf.EM_X86_64:  "amd64",
+		elf.EM_AARCH64: "arm64",
+		elf.EM_386:     "386",
+		elf.EM_ARM:     "arm",
+		elf.EM_RISCV:   "riscv64",
+		elf.EM_PPC64:   "ppc64le",
+		elf.EM_S390:    "s390x",
+	}
 	machoMachines = map[macho.Cpu]string{macho.CpuAmd64: "amd64", macho.CpuArm64: "arm64"}
-	peMachines    = map[uint16]string{pe.IMAGE_FILE_MACHINE_AMD64: "amd64", pe.IMAGE_FILE_MACHINE_ARM64: "arm64", pe.IMAGE_FILE_MACHINE_I386: "386"}
+	peMachines    = map[uint16]string{
+		pe.IMAGE_FILE_MACHINE_AMD64: "amd64",
+		pe.IMAGE_FILE_MACHINE_ARM64: "arm64",
+		pe.IMAGE_FILE_MACHINE_I386:  "386",
+	}
 )
 
 // PlatformOfFile is what an executable runs on, by its own header: "linux_amd64".
@@ -34,7 +46,10 @@ func PlatformOfFile(path string) (string, error) {
 		system, architecture = "windows", peMachines[program.Machine]
 	}
 	if system == "" || architecture == "" {
-		return "", fmt.Errorf("%s is not an executable for linux, darwin or windows; name only the built programs, one for each platform", path)
+		return "", fmt.Errorf(
+			"%s is not an executable for linux, darwin or windows; name only the built programs, one for each platform",
+			path,
+		)
 	}
 	return system + "_" + architecture, nil
 }

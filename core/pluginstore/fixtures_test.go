@@ -70,7 +70,11 @@ type user struct {
 
 func newUser(t testing.TB, origin Origin, source, constraint string) *user {
 	t.Helper()
-	u := &user{t: t, dir: filepath.Join(t.TempDir(), "plugins"), required: Required{Name: "example", Source: source, Constraint: constraint}}
+	u := &user{
+		t:        t,
+		dir:      filepath.Join(t.TempDir(), "plugins"),
+		required: Required{Name: "example", Source: source, Constraint: constraint},
+	}
 	store, err := Open(u.dir)
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +154,10 @@ func refused[E error](u *user, do func() (Installed, error), texts ...string) {
 	if string(u.lock.Bytes()) != before {
 		u.t.Error("the lock has changed")
 	}
-	if blobs, err := filepath.Glob(filepath.Join(u.dir, "blobs", "sha256", "*")); err != nil || len(u.lock.Plugins) == 0 && len(blobs) > 0 {
+	if blobs, err := filepath.Glob(
+		filepath.Join(u.dir, "blobs", "sha256", "*"),
+	); err != nil ||
+		len(u.lock.Plugins) == 0 && len(blobs) > 0 {
 		u.t.Errorf("the store has %v, %v", blobs, err)
 	}
 	if left, err := filepath.Glob(filepath.Join(u.dir, "tmp", "*")); err != nil || len(left) > 0 {

@@ -15,18 +15,26 @@ func hostile(t *testing.T, answer http.HandlerFunc) *user {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
-	return newUser(t, environment(t, map[string]string{}), strings.TrimPrefix(server.URL, "http://")+"/acme/fleet-example", "")
+	return newUser(
+		t,
+		environment(t, map[string]string{}),
+		strings.TrimPrefix(server.URL, "http://")+"/acme/fleet-example",
+		"",
+	)
 }
 
 // Registries hand out addresses of storage that are credentials.
 func TestTheSecretsOfARedirectionAreInNoError(t *testing.T) {
-	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	broken := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }),
+	)
 	t.Cleanup(broken.Close)
 	for _, storage := range []string{"http://127.0.0.1:1", broken.URL} {
 		u := hostile(t, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, storage+"/blob?X-Amz-Signature=sesame", http.StatusTemporaryRedirect)
 		})
-		if _, err := u.plain(); err == nil || strings.Contains(err.Error(), "sesame") || !strings.Contains(err.Error(), storage+"/blob") {
+		if _, err := u.plain(); err == nil || strings.Contains(err.Error(), "sesame") ||
+			!strings.Contains(err.Error(), storage+"/blob") {
 			t.Error(err)
 		}
 	}

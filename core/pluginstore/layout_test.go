@@ -46,7 +46,13 @@ func TestLayoutWithAnotherDigestOfTheVersionNamesUpdate(t *testing.T) {
 	one.Trusted, another.Trusted = []PublicKey{key.Public()}, []PublicKey{key.Public()}
 	one.mustInstall()
 	another.lock = one.lock
-	refused[*OtherDigestError](another, another.plain, second.Layout, "has 1.0.0 with another digest (sha256:", "forgeyard-fleet plugin update example")
+	refused[*OtherDigestError](
+		another,
+		another.plain,
+		second.Layout,
+		"has 1.0.0 with another digest (sha256:",
+		"forgeyard-fleet plugin update example",
+	)
 	if done, err := another.update(); err != nil || done.Version != "1.0.0" {
 		t.Errorf("the advice doesn't work: %+v, %v", done, err)
 	}
@@ -214,7 +220,10 @@ func TestAReleaseThatIsMadeOtherwiseIsRefused(t *testing.T) {
 			one.change(&index)
 			raw := encode(index)
 			corrupted := describe(ocispec.MediaTypeImageIndex, raw)
-			if err := errors.Join(place.push(t.Context(), corrupted, content(raw)), place.tag(t.Context(), corrupted, "1.4.2")); err != nil {
+			if err := errors.Join(
+				place.push(t.Context(), corrupted, content(raw)),
+				place.tag(t.Context(), corrupted, "1.4.2"),
+			); err != nil {
 				t.Fatal(err)
 			}
 			u := newUser(t, origin, example, "")
@@ -230,7 +239,12 @@ func TestABinaryThatIsTooLargeIsNotFetched(t *testing.T) {
 	if err := os.Truncate(r.Files[HostPlatform()], maxBinaryBytes+1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Publish(t.Context(), origin, r); err == nil || !strings.Contains(err.Error(), "at most 512.0 MiB are installed") {
+	if _, err := Publish(
+		t.Context(),
+		origin,
+		r,
+	); err == nil ||
+		!strings.Contains(err.Error(), "at most 512.0 MiB are installed") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -270,7 +284,11 @@ func TestTheSameFilesGiveTheSameDigests(t *testing.T) {
 // FuzzRelease looks for an index that panics its reader, or that it accepts with
 // something that couldn't be locked.
 func FuzzRelease(f *testing.F) {
-	f.Add([]byte(`{"mediaType":"application/vnd.oci.image.index.v1+json","artifactType":"` + pluginType + `","manifests":[{"mediaType":"application/vnd.oci.image.manifest.v1+json","digest":"` + digestA() + `","size":3,"platform":{"os":"linux","architecture":"amd64"}}],"annotations":{"` + protocolAnnotation + `":"1"}}`))
+	f.Add(
+		[]byte(
+			`{"mediaType":"application/vnd.oci.image.index.v1+json","artifactType":"` + pluginType + `","manifests":[{"mediaType":"application/vnd.oci.image.manifest.v1+json","digest":"` + digestA() + `","size":3,"platform":{"os":"linux","architecture":"amd64"}}],"annotations":{"` + protocolAnnotation + `":"1"}}`,
+		),
+	)
 	f.Add([]byte("{}"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		r := release{manifests: map[string]ocispec.Descriptor{}}
@@ -278,7 +296,9 @@ func FuzzRelease(f *testing.F) {
 			return
 		}
 		for platform, manifest := range r.manifests {
-			if !platformForm.MatchString(platform) || !digestForm.MatchString(manifest.Digest.String()) || manifest.Size > maxManifestBytes || manifest.Size < 0 {
+			if !platformForm.MatchString(platform) || !digestForm.MatchString(manifest.Digest.String()) ||
+				manifest.Size > maxManifestBytes ||
+				manifest.Size < 0 {
 				t.Errorf("accepted %q: %+v", platform, manifest)
 			}
 		}

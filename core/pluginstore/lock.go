@@ -74,7 +74,10 @@ func (p LockedPlugin) Equal(other LockedPlugin) bool {
 
 // Only is the lock without the plugins that no one requires any more.
 func (l Lock) Only(names []string) Lock {
-	kept := slices.DeleteFunc(slices.Clone(l.Plugins), func(p LockedPlugin) bool { return !slices.Contains(names, p.Name) })
+	kept := slices.DeleteFunc(
+		slices.Clone(l.Plugins),
+		func(p LockedPlugin) bool { return !slices.Contains(names, p.Name) },
+	)
 	return Lock{Plugins: kept}
 }
 

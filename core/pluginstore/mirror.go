@@ -32,7 +32,10 @@ func (d Destination) target(registry Registry, source string) (target, error) {
 // platforms come along; none named: all.
 func (i Installer) Mirror(ctx context.Context, locked LockedPlugin, to Destination, platforms []string) error {
 	if locked.Source == SourceDev {
-		return fmt.Errorf("plugin %q is a build of a developer (plugin install --dev), which can't be mirrored; publish it first", locked.Name)
+		return fmt.Errorf(
+			"plugin %q is a build of a developer (plugin install --dev), which can't be mirrored; publish it first",
+			locked.Name,
+		)
 	}
 	r := Required{Name: locked.Name, Source: locked.Source}
 	place, err := to.target(i.Origin.Registry, locked.Source)
@@ -54,7 +57,14 @@ func (i Installer) Mirror(ctx context.Context, locked LockedPlugin, to Destinati
 	return wrap(r, "mirror", err)
 }
 
-func (i Installer) copyRelease(ctx context.Context, from repository, to target, locked LockedPlugin, found release, platforms []string) error {
+func (i Installer) copyRelease(
+	ctx context.Context,
+	from repository,
+	to target,
+	locked LockedPlugin,
+	found release,
+	platforms []string,
+) error {
 	builds, err := found.builds(ctx, from)
 	if err != nil {
 		return err
@@ -84,7 +94,10 @@ func (i Installer) copyRelease(ctx context.Context, from repository, to target, 
 	}
 	for _, s := range signatures {
 		empty := ocispec.DescriptorEmptyJSON
-		if err := errors.Join(to.push(ctx, empty, content(empty.Data)), to.push(ctx, s.document, content(s.documentRaw))); err != nil {
+		if err := errors.Join(
+			to.push(ctx, empty, content(empty.Data)),
+			to.push(ctx, s.document, content(s.documentRaw)),
+		); err != nil {
 			return err
 		}
 		if err := to.push(ctx, s.manifest, content(s.manifestRaw)); err != nil {

@@ -47,7 +47,13 @@ func TestAMirrorStandsInForTheRegistry(t *testing.T) {
 	if _, err := u.install(true); err == nil || !strings.Contains(err.Error(), folder) {
 		t.Errorf("got %v", err)
 	}
-	if err := author.Mirror(t.Context(), locked, Destination{Layout: folder}, []string{"linux_riscv64"}); err == nil || !strings.Contains(err.Error(), "has no build") {
+	if err := author.Mirror(
+		t.Context(),
+		locked,
+		Destination{Layout: folder},
+		[]string{"linux_riscv64"},
+	); err == nil ||
+		!strings.Contains(err.Error(), "has no build") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -84,7 +90,8 @@ func TestTheConfigurationOfMirrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		mirrors, err := ReadMirrors(path)
-		if says == "" && (err != nil || len(mirrors) != 2 || !mirrors[1].Fallback) || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+		if says == "" && (err != nil || len(mirrors) != 2 || !mirrors[1].Fallback) ||
+			says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
 			t.Errorf("%s\n%v, %v", text, mirrors, err)
 		}
 	}

@@ -42,17 +42,30 @@ func ReadMirrors(path string) ([]Mirror, error) {
 		Mirrors []Mirror `hcl:"mirror,block"`
 	}
 	if err := hclsimple.Decode("config.hcl", content, nil, &file); err != nil {
-		return nil, fmt.Errorf("read the mirrors in %s: %w; a block is mirror { prefix = \"ghcr.io/\", to = \"registry.example/ghcr/\" }, one setting on each line", path, err)
+		return nil, fmt.Errorf(
+			"read the mirrors in %s: %w; a block is mirror { prefix = \"ghcr.io/\", to = \"registry.example/ghcr/\" }, one setting on each line",
+			path,
+			err,
+		)
 	}
 	for _, mirror := range file.Mirrors {
 		dir, isDir := strings.CutPrefix(mirror.To, dirPrefix)
 		switch {
 		case !registryPrefix.MatchString(mirror.Prefix):
-			return nil, fmt.Errorf("read the mirrors in %s: the prefix %q begins no source; write it as in \"ghcr.io/\"", path, mirror.Prefix)
+			return nil, fmt.Errorf(
+				"read the mirrors in %s: the prefix %q begins no source; write it as in \"ghcr.io/\"",
+				path,
+				mirror.Prefix,
+			)
 		case isDir && !filepath.IsAbs(dir):
 			return nil, fmt.Errorf("read the mirrors in %s: the folder %q is not an absolute path", path, dir)
 		case !isDir && (!registryPrefix.MatchString(mirror.To) || strings.HasSuffix(mirror.Prefix, "/") != strings.HasSuffix(mirror.To, "/")):
-			return nil, fmt.Errorf("read the mirrors in %s: to = %q can't stand for %q; write dir:/FOLDER, or a registry and path that ends in / where the prefix does", path, mirror.To, mirror.Prefix)
+			return nil, fmt.Errorf(
+				"read the mirrors in %s: to = %q can't stand for %q; write dir:/FOLDER, or a registry and path that ends in / where the prefix does",
+				path,
+				mirror.To,
+				mirror.Prefix,
+			)
 		}
 	}
 	return file.Mirrors, nil

@@ -56,7 +56,12 @@ func installAsChild(dir, layout string, waits bool) error {
 			}
 		},
 	}
-	done, err := i.Install(context.Background(), Required{Name: "example", Source: example, AllowUnsigned: true}, Lock{}, false)
+	done, err := i.Install(
+		context.Background(),
+		Required{Name: "example", Source: example, AllowUnsigned: true},
+		Lock{},
+		false,
+	)
 	if err != nil {
 		return err
 	}
@@ -187,7 +192,16 @@ func TestAKilledInstallIsGoneOnWith(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = command.Wait()
-	if blobs, tmp := matches(t, u.dir, "blobs/sha256/*"), matches(t, u.dir, "tmp/*.part"); len(blobs) != 0 || len(tmp) != 1 {
+	if blobs, tmp := matches(
+		t,
+		u.dir,
+		"blobs/sha256/*",
+	), matches(
+		t,
+		u.dir,
+		"tmp/*.part",
+	); len(blobs) != 0 ||
+		len(tmp) != 1 {
 		t.Fatalf("after the kill: blobs %v, tmp %v", blobs, tmp)
 	}
 	u.mustInstall()
@@ -218,7 +232,10 @@ func TestWhatWasReceivedWholeAndNotNamedIsUsed(t *testing.T) {
 	if done := u.mustInstall(); len(done.Fetched) != 1 || u.began >= 0 {
 		t.Errorf("it was fetched again: %+v", done)
 	}
-	if info, err := os.Stat(matches(t, u.dir, "blobs/sha256/*")[0]); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o555 {
+	if info, err := os.Stat(
+		matches(t, u.dir, "blobs/sha256/*")[0],
+	); err != nil ||
+		runtime.GOOS != "windows" && info.Mode().Perm() != 0o555 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 }

@@ -26,8 +26,15 @@ func certified(t testing.TB, name string) (certificate, key string, roots *x509.
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), DNSNames: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(
+			1,
+		),
+		DNSNames:              []string{name},
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().Add(time.Hour),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	if err != nil {
@@ -115,7 +122,12 @@ func TestAProxyIsUsedAndNamed(t *testing.T) {
 	refused[*UnreachableError](other, other.plain, "certificate", "by the proxy http://ci:xxxxx@")
 	registry.stop()
 	late := newUser(t, origin, example, "")
-	refused[*UnreachableError](late, late.plain, host+" can't be reached", "by the proxy http://ci:xxxxx@"+strings.TrimPrefix(proxy.URL, "http://"))
+	refused[*UnreachableError](
+		late,
+		late.plain,
+		host+" can't be reached",
+		"by the proxy http://ci:xxxxx@"+strings.TrimPrefix(proxy.URL, "http://"),
+	)
 	if _, err := late.plain(); strings.Contains(err.Error(), "sesame") {
 		t.Errorf("the proxy's password is told: %v", err)
 	}

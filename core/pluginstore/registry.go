@@ -52,7 +52,11 @@ func (r Registry) proxy(u *url.URL) (*url.URL, error) {
 		}
 		return r.env(strings.ToLower(name))
 	}
-	settings := httpproxy.Config{HTTPProxy: either("HTTP_PROXY"), HTTPSProxy: either("HTTPS_PROXY"), NoProxy: either("NO_PROXY")}
+	settings := httpproxy.Config{
+		HTTPProxy:  either("HTTP_PROXY"),
+		HTTPSProxy: either("HTTPS_PROXY"),
+		NoProxy:    either("NO_PROXY"),
+	}
 	return settings.ProxyFunc()(u)
 }
 
@@ -96,9 +100,15 @@ func (r Registry) repository(source string) (*inRegistry, error) {
 		MinWait: min(200*time.Millisecond, r.patience()), MaxWait: r.patience(), MaxRetry: 3,
 	}
 	repository.Client = &auth.Client{
-		Client:     &http.Client{Transport: &retry.Transport{Base: impatient{transport, cmp.Or(r.stall, stallTime)}, Policy: func() retry.Policy { return policy }}},
+		Client: &http.Client{
+			Transport: &retry.Transport{
+				Base:   impatient{transport, cmp.Or(r.stall, stallTime)},
+				Policy: func() retry.Policy { return policy },
+			},
+		},
 		Header:     http.Header{"User-Agent": {r.UserAgent}},
-		Credential: credentials.Credential(store), Cache: auth.NewCache(),
+		Credential: credentials.Credential(store),
+		Cache:      auth.NewCache(),
 	}
 	repository.PlainHTTP = isLoopback(repository.Reference.Host())
 	repository.TagListMaxPages, repository.ReferrerListMaxPages = 200, 10
@@ -229,7 +239,10 @@ func (r *inRegistry) unreachable(err error) error {
 		scheme = "http"
 	}
 	unreachable := &UnreachableError{Host: r.Reference.Host(), Err: err}
-	if proxy, proxyErr := r.registry.proxy(&url.URL{Scheme: scheme, Host: r.Reference.Host()}); proxyErr == nil && proxy != nil {
+	if proxy, proxyErr := r.registry.proxy(
+		&url.URL{Scheme: scheme, Host: r.Reference.Host()},
+	); proxyErr == nil &&
+		proxy != nil {
 		unreachable.Proxy = proxy.Redacted()
 	}
 	return unreachable

@@ -54,8 +54,12 @@ func startRegistry(t testing.TB, more string) *realRegistry {
 func (r *realRegistry) start() {
 	r.t.Helper()
 	configuration := filepath.Join(r.dir, "config.yml")
-	text := fmt.Sprintf("version: 0.1\nlog:\n  accesslog:\n    disabled: true\n  level: error\nstorage:\n  filesystem:\n    rootdirectory: %s\nhttp:\n  addr: %s\n%s",
-		filepath.Join(r.dir, "storage"), r.address, r.more)
+	text := fmt.Sprintf(
+		"version: 0.1\nlog:\n  accesslog:\n    disabled: true\n  level: error\nstorage:\n  filesystem:\n    rootdirectory: %s\nhttp:\n  addr: %s\n%s",
+		filepath.Join(r.dir, "storage"),
+		r.address,
+		r.more,
+	)
 	if err := os.WriteFile(configuration, []byte(text), 0o600); err != nil {
 		r.t.Fatal(err)
 	}
@@ -100,7 +104,18 @@ func (r *realRegistry) source() string { return r.address + "/acme/fleet-example
 // file is where the registry keeps a blob.
 func (r *realRegistry) file(digest string) string {
 	hexadecimal := strings.TrimPrefix(digest, "sha256:")
-	return filepath.Join(r.dir, "storage", "docker", "registry", "v2", "blobs", "sha256", hexadecimal[:2], hexadecimal, "data")
+	return filepath.Join(
+		r.dir,
+		"storage",
+		"docker",
+		"registry",
+		"v2",
+		"blobs",
+		"sha256",
+		hexadecimal[:2],
+		hexadecimal,
+		"data",
+	)
 }
 
 // environment is an Origin with nothing of this machine's own.
@@ -131,7 +146,10 @@ func newNetwork(t testing.TB, r *realRegistry) *network {
 	forward.ErrorLog = nil
 	n.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		n.mu.Lock()
-		n.requests = append(n.requests, strings.TrimSpace(request.Method+" "+request.URL.Path+" "+request.Header.Get("Range")))
+		n.requests = append(
+			n.requests,
+			strings.TrimSpace(request.Method+" "+request.URL.Path+" "+request.Header.Get("Range")),
+		)
 		var cut int64
 		if request.Method == http.MethodGet && strings.Contains(request.URL.Path, "/blobs/") && len(n.cut) > 0 {
 			cut, n.cut = n.cut[0], n.cut[1:]
@@ -193,7 +211,11 @@ func (n *network) seen(text string) []string {
 func secured(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "htpasswd")
-	if err := os.WriteFile(path, []byte("ci:$2b$05$abcdefghijklmnopqrstuupx2xBUC4954936wVIjyyPHmUBFu0wCW\n"), 0o600); err != nil {
+	if err := os.WriteFile(
+		path,
+		[]byte("ci:$2b$05$abcdefghijklmnopqrstuupx2xBUC4954936wVIjyyPHmUBFu0wCW\n"),
+		0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
 	return "auth:\n  htpasswd:\n    realm: test\n    path: " + path + "\n"

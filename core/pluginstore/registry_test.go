@@ -22,7 +22,8 @@ func TestAPluginGoesThroughARegistry(t *testing.T) {
 	u := newUser(t, origin, registry.source(), "~> 1.4")
 	u.Trusted, u.Platforms = []PublicKey{key.Public()}, []string{"plan9_mips"}
 	done := u.mustInstall()
-	if done.Version != "1.4.2+build.1" || done.Index != published.Index || done.Signer != string(key.Public()) || len(done.Fetched) != 2 {
+	if done.Version != "1.4.2+build.1" || done.Index != published.Index || done.Signer != string(key.Public()) ||
+		len(done.Fetched) != 2 {
 		t.Errorf("installed %+v", done)
 	}
 	for platform, digest := range published.Builds {
@@ -99,7 +100,8 @@ func TestAMovedTagOfARegistryIsTold(t *testing.T) {
 	if done := u.mustInstall(); done.Index != first.Index {
 		t.Errorf("installed %s", done.Index)
 	}
-	if len(u.warnings) != 1 || !strings.Contains(u.warnings[0], first.Index) || !strings.Contains(u.warnings[0], second.Index) {
+	if len(u.warnings) != 1 || !strings.Contains(u.warnings[0], first.Index) ||
+		!strings.Contains(u.warnings[0], second.Index) {
 		t.Errorf("warned %q", u.warnings)
 	}
 }
@@ -127,7 +129,10 @@ func TestAMissingBuildNamesThoseThatAreThere(t *testing.T) {
 	u.required.AllowUnsigned = true
 	publish(t, u.Origin, releaseOf(t, registry.source(), "1.4.2", nil))
 	u.Platforms = []string{"linux_riscv64"}
-	says := []string{`plugin "example" 1.4.2 has no build for linux_riscv64`, "Builds: darwin_ppc, " + HostPlatform() + ", plan9_mips."}
+	says := []string{
+		`plugin "example" 1.4.2 has no build for linux_riscv64`,
+		"Builds: darwin_ppc, " + HostPlatform() + ", plan9_mips.",
+	}
 	refused[*NoBuildError](u, u.plain, says...)
 	u.Platforms = nil
 	u.mustInstall()
@@ -148,7 +153,13 @@ func TestANewerProtocolIsRefusedBeforeTheBinaryIsFetched(t *testing.T) {
 	n.mu.Lock()
 	n.requests = nil
 	n.mu.Unlock()
-	refused[*NewerProtocolError](u, u.plain, "needs a newer forgeyard-fleet", "protocol 2, and this version 1", `version = "< 2.0.0"`)
+	refused[*NewerProtocolError](
+		u,
+		u.plain,
+		"needs a newer forgeyard-fleet",
+		"protocol 2, and this version 1",
+		`version = "< 2.0.0"`,
+	)
 	if fetched := n.seen("/blobs/"); len(fetched) > 0 {
 		t.Errorf("fetched %v", fetched)
 	}
@@ -226,7 +237,13 @@ func TestARegistryThatLetsNobodyInNamesTheCredentials(t *testing.T) {
 	u := newUser(t, environment(t, map[string]string{"HOME": home}), registry.source(), "")
 	u.required.AllowUnsigned = true
 	configuration := filepath.Join(home, ".docker", "config.json")
-	refused[*AccessError](u, u.plain, registry.address+" refused access to acme/fleet-example (401)", configuration+", which isn't there", "docker login "+registry.address)
+	refused[*AccessError](
+		u,
+		u.plain,
+		registry.address+" refused access to acme/fleet-example (401)",
+		configuration+", which isn't there",
+		"docker login "+registry.address,
+	)
 	dockerLogin(t, home, "registry.example", "open sesame")
 	refused[*AccessError](u, u.plain, configuration+", which has none for "+registry.address)
 	dockerLogin(t, home, registry.address, "guessed")

@@ -30,7 +30,10 @@ var publicKeyForm = regexp.MustCompile(`^ed25519:[A-Za-z0-9+/]{43}=$`)
 func ParsePublicKey(text string) (PublicKey, error) {
 	text = strings.TrimSpace(text)
 	if !publicKeyForm.MatchString(text) {
-		return "", fmt.Errorf("invalid signing key %.80q: a key is \"ed25519:\" and 44 characters, as \"plugin keygen\" prints it", text)
+		return "", fmt.Errorf(
+			"invalid signing key %.80q: a key is \"ed25519:\" and 44 characters, as \"plugin keygen\" prints it",
+			text,
+		)
 	}
 	if _, err := base64.StdEncoding.Strict().DecodeString(strings.TrimPrefix(text, publicKeyPrefix)); err != nil {
 		return "", fmt.Errorf("invalid signing key %q: %w", text, err)
@@ -81,16 +84,29 @@ func (k SigningKey) GoString() string { return k.String() }
 type statement struct{ repository, version, index string }
 
 func (s statement) text() string {
-	return fmt.Sprintf("forgeyard-fleet plugin signature v1\nrepository: %s\nversion: %s\nindex: %s\n", s.repository, s.version, s.index)
+	return fmt.Sprintf(
+		"forgeyard-fleet plugin signature v1\nrepository: %s\nversion: %s\nindex: %s\n",
+		s.repository,
+		s.version,
+		s.index,
+	)
 }
 
 // sign gives the signature's document: the statement, and who says so.
 func (k SigningKey) sign(s statement) []byte {
 	signature := ed25519.Sign(k.private, []byte(s.text()))
-	return fmt.Appendf(nil, "%skey: %s\nsignature: %s\n", s.text(), k.Public(), base64.StdEncoding.EncodeToString(signature))
+	return fmt.Appendf(
+		nil,
+		"%skey: %s\nsignature: %s\n",
+		s.text(),
+		k.Public(),
+		base64.StdEncoding.EncodeToString(signature),
+	)
 }
 
-var documentForm = regexp.MustCompile(`^(forgeyard-fleet plugin signature v1\nrepository: ([^\n]*)\nversion: ([^\n]*)\nindex: ([^\n]*)\n)key: ([^\n]*)\nsignature: ([^\n]*)\n$`)
+var documentForm = regexp.MustCompile(
+	`^(forgeyard-fleet plugin signature v1\nrepository: ([^\n]*)\nversion: ([^\n]*)\nindex: ([^\n]*)\n)key: ([^\n]*)\nsignature: ([^\n]*)\n$`,
+)
 
 // verify says who signed the statement with this document. An error says why it
 // proves nothing.
@@ -140,7 +156,9 @@ func signaturesOf(ctx context.Context, from repository, index ocispec.Descriptor
 		return nil, fmt.Errorf("list its signatures: %w", err)
 	}
 	if len(referrers) > maxSignatures {
-		return nil, &ArtifactError{fmt.Sprintf("it has %d signatures, and at most %d are read", len(referrers), maxSignatures)}
+		return nil, &ArtifactError{
+			fmt.Sprintf("it has %d signatures, and at most %d are read", len(referrers), maxSignatures),
+		}
 	}
 	var all []signed
 	for _, d := range referrers {
@@ -152,7 +170,8 @@ func signaturesOf(ctx context.Context, from repository, index ocispec.Descriptor
 		if err := plainjson.Read(s.manifestRaw, &manifest); err != nil {
 			return nil, &ArtifactError{fmt.Sprintf("a signature's manifest can't be read: %v", err)}
 		}
-		if manifest.Subject == nil || manifest.Subject.Digest != index.Digest || len(manifest.Layers) != 1 || manifest.Layers[0].MediaType != signatureType {
+		if manifest.Subject == nil || manifest.Subject.Digest != index.Digest || len(manifest.Layers) != 1 ||
+			manifest.Layers[0].MediaType != signatureType {
 			continue // of something else
 		}
 		s.document = manifest.Layers[0]

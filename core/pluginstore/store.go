@@ -77,8 +77,14 @@ type DamagedError struct {
 
 func (e *DamagedError) Error() string {
 	command := installAgain(e.Source)
-	return fmt.Sprintf("the file for plugin %q is not the one that was locked: %s should be %s and is %s; it was damaged or replaced; run: %s",
-		e.Plugin, e.Path, e.Locked, e.Found, command)
+	return fmt.Sprintf(
+		"the file for plugin %q is not the one that was locked: %s should be %s and is %s; it was damaged or replaced; run: %s",
+		e.Plugin,
+		e.Path,
+		e.Locked,
+		e.Found,
+		command,
+	)
 }
 
 // Binary is where the locked executable for a platform lies, and its digest,
@@ -91,7 +97,12 @@ func (s *Store) Binary(locked LockedPlugin, platform string) (path, digest strin
 			return "", "", fmt.Errorf("plugin %q %s is a build of another machine, for %s; build it here and run: %s",
 				locked.Name, locked.Version, strings.Join(slices.Sorted(maps.Keys(locked.Binaries)), ", "), installAgain(SourceDev))
 		}
-		return "", "", &NoBuildError{Plugin: locked.Name, Version: locked.Version, Platform: platform, Builds: slices.Sorted(maps.Keys(locked.Binaries))}
+		return "", "", &NoBuildError{
+			Plugin:   locked.Name,
+			Version:  locked.Version,
+			Platform: platform,
+			Builds:   slices.Sorted(maps.Keys(locked.Binaries)),
+		}
 	}
 	path, err = s.blobPath(digest)
 	if err != nil {
@@ -107,7 +118,13 @@ func (s *Store) Binary(locked LockedPlugin, platform string) (path, digest strin
 	case err != nil:
 		return "", "", fmt.Errorf("find plugin %q: %w", locked.Name, err)
 	case !info.Mode().IsRegular():
-		return "", "", &DamagedError{Plugin: locked.Name, Source: locked.Source, Path: path, Locked: digest, Found: "no regular file"}
+		return "", "", &DamagedError{
+			Plugin: locked.Name,
+			Source: locked.Source,
+			Path:   path,
+			Locked: digest,
+			Found:  "no regular file",
+		}
 	}
 	return path, digest, nil
 }
@@ -142,7 +159,10 @@ func (s *Store) Verify(locked LockedPlugin) error {
 		if err != nil {
 			problems = append(problems, fmt.Errorf("verify plugin %q: %w", locked.Name, err))
 		} else if found != digest {
-			problems = append(problems, &DamagedError{Plugin: locked.Name, Source: locked.Source, Path: path, Locked: digest, Found: found})
+			problems = append(
+				problems,
+				&DamagedError{Plugin: locked.Name, Source: locked.Source, Path: path, Locked: digest, Found: found},
+			)
 		}
 	}
 	return errors.Join(problems...)
@@ -157,7 +177,11 @@ func (s *Store) Info(digest string) ([]byte, error) {
 	}
 	info, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("read the description of plugin binary %s: %w; run: forgeyard-fleet plugin install", digest, err)
+		return nil, fmt.Errorf(
+			"read the description of plugin binary %s: %w; run: forgeyard-fleet plugin install",
+			digest,
+			err,
+		)
 	}
 	return info, nil
 }

@@ -23,7 +23,8 @@ func TestTheFirstInstallNamesTheKeyAndAsks(t *testing.T) {
 	if want := []NewSigner{{"example", example, "1.4.2", key.Public()}}; fmt.Sprint(asked) != fmt.Sprint(want) {
 		t.Errorf("asked %v, want %v", asked, want)
 	}
-	if done.Signer != string(key.Public()) || done.Index != published.Index || platformsOf(done.LockedPlugin) != fmt.Sprint([]string{"darwin_ppc", HostPlatform(), "plan9_mips"}) {
+	if done.Signer != string(key.Public()) || done.Index != published.Index ||
+		platformsOf(done.LockedPlugin) != fmt.Sprint([]string{"darwin_ppc", HostPlatform(), "plan9_mips"}) {
 		t.Errorf("locked %+v", done.LockedPlugin)
 	}
 	publish(t, origin, releaseOf(t, example, "1.5.0", key))
@@ -76,7 +77,13 @@ func TestAVersionSignedByAnotherKeyIsRefusedUntilThatIsNamed(t *testing.T) {
 	u.mustInstall()
 	publish(t, origin, releaseOf(t, example, "1.5.0", other))
 	u.Agree = func(context.Context, NewSigner) error { t.Error("a changed key isn't asked about"); return nil }
-	refused[*SignerError](u, u.update, string(key.Public()), string(other.Public()), "plugin update example --trust-key "+string(other.Public()))
+	refused[*SignerError](
+		u,
+		u.update,
+		string(key.Public()),
+		string(other.Public()),
+		"plugin update example --trust-key "+string(other.Public()),
+	)
 	u.Trusted = []PublicKey{other.Public()}
 	if done, err := u.update(); err != nil || done.Signer != string(other.Public()) {
 		t.Errorf("after following the advice: %+v, %v", done, err)
@@ -126,7 +133,11 @@ func TestASignatureCopiedElsewhereIsRefused(t *testing.T) {
 			}
 			u := newUser(t, origin, example, "")
 			u.Trusted = []PublicKey{key.Public()}
-			refused[*UnsignedError](u, u.plain, "One was refused: it is of "+said.repository+" "+said.version+" ("+said.index+")")
+			refused[*UnsignedError](
+				u,
+				u.plain,
+				"One was refused: it is of "+said.repository+" "+said.version+" ("+said.index+")",
+			)
 		})
 	}
 }
@@ -189,7 +200,12 @@ func TestTheLockFixesTheDigestWhenATagMoves(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if _, err := Publish(t.Context(), origin, again); err == nil || !strings.Contains(err.Error(), first.Index) || !strings.Contains(err.Error(), "--replace") {
+	if _, err := Publish(
+		t.Context(),
+		origin,
+		again,
+	); err == nil || !strings.Contains(err.Error(), first.Index) ||
+		!strings.Contains(err.Error(), "--replace") {
 		t.Fatalf("published twice: %v", err)
 	}
 	again.Replace = true
@@ -205,7 +221,8 @@ func TestTheLockFixesTheDigestWhenATagMoves(t *testing.T) {
 	if done.Index != first.Index {
 		t.Errorf("installed %s", done.Index)
 	}
-	if len(u.warnings) != 1 || !strings.Contains(u.warnings[0], first.Index) || !strings.Contains(u.warnings[0], second.Index) {
+	if len(u.warnings) != 1 || !strings.Contains(u.warnings[0], first.Index) ||
+		!strings.Contains(u.warnings[0], second.Index) {
 		t.Errorf("warned %q", u.warnings)
 	}
 	u.warnings = nil

@@ -78,7 +78,13 @@ func choose(tags []string, r Required) (string, error) {
 			prerelease = v.String()
 		}
 	}
-	return "", &NoVersionError{Plugin: r.Name, Source: r.Source, Constraint: r.Constraint, Nearest: nearest(all, wanted), Prerelease: prerelease}
+	return "", &NoVersionError{
+		Plugin:     r.Name,
+		Source:     r.Source,
+		Constraint: r.Constraint,
+		Nearest:    nearest(all, wanted),
+		Prerelease: prerelease,
+	}
 }
 
 // nearest are the versions next to what a constraint asks for, the newest first:

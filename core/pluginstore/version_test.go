@@ -7,7 +7,20 @@ import (
 )
 
 func TestWhichVersionIsChosen(t *testing.T) {
-	tags := []string{"0.9.0", "1.0.0", "1.4.0", "1.4.2", "1.10.0", "1.11.0-rc.1", "2.0.0", "2.0.1_build.7", "latest", "v3.0.0", "3", "sha256-" + strings.Repeat("a", 64)}
+	tags := []string{
+		"0.9.0",
+		"1.0.0",
+		"1.4.0",
+		"1.4.2",
+		"1.10.0",
+		"1.11.0-rc.1",
+		"2.0.0",
+		"2.0.1_build.7",
+		"latest",
+		"v3.0.0",
+		"3",
+		"sha256-" + strings.Repeat("a", 64),
+	}
 	for _, one := range []struct{ constraint, want string }{
 		{"", "2.0.1+build.7"},
 		{"~> 1.4", "1.10.0"},
@@ -40,12 +53,17 @@ func TestNoFittingVersionNamesTheNearestFive(t *testing.T) {
 	} {
 		_, err := choose(one.tags, Required{Name: "example", Source: example, Constraint: one.constraint})
 		var none *NoVersionError
-		if !errors.As(err, &none) || strings.Join(none.Nearest, ", ") != one.want || !strings.Contains(err.Error(), one.says) {
+		if !errors.As(err, &none) || strings.Join(none.Nearest, ", ") != one.want ||
+			!strings.Contains(err.Error(), one.says) {
 			t.Errorf("%q of %v: %v", one.constraint, one.tags, err)
 		}
 	}
 	// The advice about a prerelease works.
-	if got, err := choose([]string{"1.3.0-beta.2"}, Required{Constraint: "1.3.0-beta.2"}); err != nil || got != "1.3.0-beta.2" {
+	if got, err := choose(
+		[]string{"1.3.0-beta.2"},
+		Required{Constraint: "1.3.0-beta.2"},
+	); err != nil ||
+		got != "1.3.0-beta.2" {
 		t.Errorf("%s, %v", got, err)
 	}
 }

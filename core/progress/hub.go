@@ -58,7 +58,9 @@ func (h *Hub) Publish(p Progress, observed snapshot.Observations) {
 	for w := range h.watchers {
 		next := p
 		if w.pending != nil {
-			next.Transitions = append(w.pending.Transitions[:len(w.pending.Transitions):len(w.pending.Transitions)], p.Transitions...)
+			next.Transitions = append(
+				w.pending.Transitions[:len(w.pending.Transitions):len(w.pending.Transitions)],
+				p.Transitions...)
 		}
 		w.pending = &next
 		select {

@@ -58,7 +58,10 @@ func TestNewWatcherSeesTheNewestStepWithoutItsMoves(t *testing.T) {
 
 func TestWatchIsForReadersAndTheirFleets(t *testing.T) {
 	h := NewHub()
-	h.Publish(Progress{At: now, Silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{"a1": "fleet.a", "b1": "fleet.b"}}, snapshot.Observations{})
+	h.Publish(
+		Progress{At: now, Silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{"a1": "fleet.a", "b1": "fleet.b"}},
+		snapshot.Observations{},
+	)
 	limited := access.Caller{Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.b"}}
 	if p, _ := firstSeen(t, h, limited); len(p.Silent) != 1 || p.Silent["b1"] != "fleet.b" {
 		t.Errorf("a limited caller sees %v", p.Silent)

@@ -87,10 +87,23 @@ func (p Progress) VisibleTo(caller access.Caller) Progress {
 func Of(at time.Time, res loop.Result) Progress {
 	seen := res.Observations
 	p := Progress{
-		At: at, Transitions: res.Transitions, States: map[fleet.CapacityInstanceState]int{}, Settled: res.Settled, Stuck: stuck(res),
-		Serial: res.Serial, Unresolved: res.Unresolved, Holds: res.Holds(), Blocked: seen.Blocked, Unobserved: seen.Unobserved, Faults: seen.Faults, Unrecorded: seen.Unrecorded,
-		Silent: map[fleet.CapacityInstanceID]fleet.FleetAddress{}, Observed: seen.Inspected, Fleets: map[fleet.RunnerFleetID]fleet.FleetAddress{},
-		Schedulers: seen.Schedulers, Unplaced: res.Plan.Unplaced,
+		At:          at,
+		Transitions: res.Transitions,
+		States:      map[fleet.CapacityInstanceState]int{},
+		Settled:     res.Settled,
+		Stuck:       stuck(res),
+		Serial:      res.Serial,
+		Unresolved:  res.Unresolved,
+		Holds:       res.Holds(),
+		Blocked:     seen.Blocked,
+		Unobserved:  seen.Unobserved,
+		Faults:      seen.Faults,
+		Unrecorded:  seen.Unrecorded,
+		Silent:      map[fleet.CapacityInstanceID]fleet.FleetAddress{},
+		Observed:    seen.Inspected,
+		Fleets:      map[fleet.RunnerFleetID]fleet.FleetAddress{},
+		Schedulers:  seen.Schedulers,
+		Unplaced:    res.Plan.Unplaced,
 	}
 	addresses := make(map[fleet.RunnerFleetID]fleet.FleetAddress, len(res.Plan.Fleets))
 	for _, f := range res.Plan.Fleets {

@@ -15,9 +15,16 @@ import (
 )
 
 func TestLimitedCallerSeesNoJobsNearestToOtherFleets(t *testing.T) {
-	p := Progress{Schedulers: map[fleet.SchedulerAddress]reason.Reason{"forgeyard.ci": reason.Of(reason.SchedulerError{Message: "refused"})}, Unplaced: unplacedNearest("fleet.a", "fleet.b", "fleet.b", "fleet.a")}
+	p := Progress{
+		Schedulers: map[fleet.SchedulerAddress]reason.Reason{
+			"forgeyard.ci": reason.Of(reason.SchedulerError{Message: "refused"}),
+		},
+		Unplaced: unplacedNearest("fleet.a", "fleet.b", "fleet.b", "fleet.a"),
+	}
 	seen := p.VisibleTo(access.Caller{Fleets: []fleet.FleetAddress{"fleet.b"}})
-	if len(seen.Unplaced) != 1 || len(seen.Unplaced[0].Nearest) != 1 || seen.Unplaced[0].Nearest[0].Fleet != "fleet.b" || len(seen.Schedulers) > 0 || len(p.Unplaced[1].Nearest) != 2 {
+	if len(seen.Unplaced) != 1 || len(seen.Unplaced[0].Nearest) != 1 || seen.Unplaced[0].Nearest[0].Fleet != "fleet.b" ||
+		len(seen.Schedulers) > 0 ||
+		len(p.Unplaced[1].Nearest) != 2 {
 		t.Errorf("it sees %+v and %v; %+v is left", seen.Unplaced, seen.Schedulers, p.Unplaced)
 	}
 	if all := p.VisibleTo(access.Caller{}); len(all.Unplaced) != 2 || len(all.Schedulers) != 1 {
@@ -48,14 +55,20 @@ func TestALimitedWatcherSeesNoHoldNorSilenceOfOtherFleets(t *testing.T) {
 }
 
 func TestLimitedWatcherSeesOnlyTheirFleets(t *testing.T) {
-	orphans := fleet.Unrecorded{Orphans: 2, Resources: []fleet.UnrecordedResource{{ID: "vm-a", Fleet: "fleet.a"}, {ID: "vm-b", Fleet: "fleet.b"}}}
+	orphans := fleet.Unrecorded{
+		Orphans:   2,
+		Resources: []fleet.UnrecordedResource{{ID: "vm-a", Fleet: "fleet.a"}, {ID: "vm-b", Fleet: "fleet.b"}},
+	}
 	p := Progress{
 		Transitions: []loop.Transition{{Instance: "a1", Fleet: "fleet.a"}, {Instance: "b1", Fleet: "fleet.b"}},
 		Fleets:      map[fleet.RunnerFleetID]fleet.FleetAddress{"fa": "fleet.a", "fb": "fleet.b"},
 		Holds:       map[fleet.RunnerFleetID]snapshot.Hold{"fa": {}, "fb": {}},
 		Rollouts:    map[fleet.FleetAddress]planner.RolloutPlan{"fleet.a": {}, "fleet.b": {}},
 		Waits:       map[fleet.FleetAddress][]reason.Reason{"fleet.a": nil, "fleet.b": nil},
-		Unrecorded:  map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": orphans, "local.there": {Foreign: 1, Resources: []fleet.UnrecordedResource{{ID: "vm-c"}}}},
+		Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{
+			"local.here":  orphans,
+			"local.there": {Foreign: 1, Resources: []fleet.UnrecordedResource{{ID: "vm-c"}}},
+		},
 	}
 	want := Progress{
 		Transitions: p.Transitions[1:],

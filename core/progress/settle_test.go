@@ -43,7 +43,11 @@ func TestAwaitEndsForItsReason(t *testing.T) {
 		err         error
 	}{
 		{name: "settled", service: watched{progress: []Progress{{Serial: 2}, {Serial: 2, Settled: true}}}, want: Settled},
-		{name: "what settled before the apply doesn't count", service: watched{progress: []Progress{{Serial: 1, Settled: true}}}, want: WaitOver},
+		{
+			name:    "what settled before the apply doesn't count",
+			service: watched{progress: []Progress{{Serial: 1, Settled: true}}},
+			want:    WaitOver,
+		},
 		{name: "a person is needed", service: watched{progress: []Progress{{Serial: 2, Stuck: true}}}, want: Stuck},
 		{name: "interrupted", interrupted: true, want: Interrupted},
 		{name: "cut off", service: watched{err: cut}, want: WaitOver, err: cut},
@@ -76,10 +80,20 @@ func TestStuckIsOnlyWhatWaitingDoesNotMend(t *testing.T) {
 		{name: "nothing is held", want: false},
 		{name: "a back-off", res: loop.Result{Observations: hold(false)}, want: false},
 		{name: "an error that a person must mend", res: loop.Result{Observations: hold(true)}, want: true},
-		{name: "while something else is on its way", res: loop.Result{Observations: hold(true), Instances: coming}, want: false},
+		{
+			name: "while something else is on its way",
+			res:  loop.Result{Observations: hold(true), Instances: coming},
+			want: false,
+		},
 		{name: "while a call is under way", res: loop.Result{Observations: hold(true), Calls: 1}, want: false},
-		{name: "a provider that won't come back, and its instances with it",
-			res: loop.Result{Observations: snapshot.Observations{Blocked: map[fleet.ProviderAddress]string{"local.here": "broken"}}, Instances: coming}, want: true},
+		{
+			name: "a provider that won't come back, and its instances with it",
+			res: loop.Result{
+				Observations: snapshot.Observations{Blocked: map[fleet.ProviderAddress]string{"local.here": "broken"}},
+				Instances:    coming,
+			},
+			want: true,
+		},
 	}
 	for _, tt := range tests {
 		if got := stuck(tt.res); got != tt.want {

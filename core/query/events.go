@@ -73,7 +73,9 @@ func (q Queries) Events(ctx context.Context, by EventFilter) ([]Event, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, slices.DeleteFunc(some, func(e Event) bool { return !caller.MayTouch(e.Fleet) || !by.ofFleet(e.Fleet) })...)
+		all = append(
+			all,
+			slices.DeleteFunc(some, func(e Event) bool { return !caller.MayTouch(e.Fleet) || !by.ofFleet(e.Fleet) })...)
 	}
 	done, err := q.auditEvents(ctx, caller, by)
 	if err != nil {
@@ -94,11 +96,22 @@ func (q EventFilter) ofFleet(a fleet.FleetAddress) bool {
 	return q.Fleet == "" || q.Fleet == string(a) || q.Fleet == a.Name()
 }
 
-func (q Queries) decisionEvents(ctx context.Context, addresses map[fleet.RunnerFleetID]fleet.FleetAddress) ([]Event, error) {
+func (q Queries) decisionEvents(
+	ctx context.Context,
+	addresses map[fleet.RunnerFleetID]fleet.FleetAddress,
+) ([]Event, error) {
 	decisions, err := q.store.RecentDecisions(ctx, maxPage)
 	events := make([]Event, 0, len(decisions))
 	for _, d := range decisions {
-		e := Event{At: d.At, Kind: DecisionEvent, ID: d.ID, Fleet: addresses[d.Fleet], What: string(d.Kind), Text: d.Reason.Text(), Reason: d.Reason}
+		e := Event{
+			At:     d.At,
+			Kind:   DecisionEvent,
+			ID:     d.ID,
+			Fleet:  addresses[d.Fleet],
+			What:   string(d.Kind),
+			Text:   d.Reason.Text(),
+			Reason: d.Reason,
+		}
 		if d.Add > 0 {
 			e.What += fmt.Sprintf(" by %d", d.Add)
 		}
@@ -110,24 +123,50 @@ func (q Queries) decisionEvents(ctx context.Context, addresses map[fleet.RunnerF
 	return events, err
 }
 
-func (q Queries) moveEvents(ctx context.Context, addresses map[fleet.RunnerFleetID]fleet.FleetAddress) ([]Event, error) {
+func (q Queries) moveEvents(
+	ctx context.Context,
+	addresses map[fleet.RunnerFleetID]fleet.FleetAddress,
+) ([]Event, error) {
 	instances, err := q.store.Instances(ctx, store.InstanceFilter{IncludeTerminated: true, Limit: maxPage})
 	events := make([]Event, 0, len(instances))
 	for _, i := range instances {
-		events = append(events, Event{At: i.Since, Kind: MoveEvent, ID: string(i.ID), Fleet: addresses[i.Fleet], Instance: i.ID, What: string(i.State), Text: i.Reason.Text(), Reason: i.Reason})
+		events = append(
+			events,
+			Event{
+				At:       i.Since,
+				Kind:     MoveEvent,
+				ID:       string(i.ID),
+				Fleet:    addresses[i.Fleet],
+				Instance: i.ID,
+				What:     string(i.State),
+				Text:     i.Reason.Text(),
+				Reason:   i.Reason,
+			},
+		)
 	}
 	return events, err
 }
 
-func (q Queries) operationEvents(ctx context.Context, addresses map[fleet.RunnerFleetID]fleet.FleetAddress) ([]Event, error) {
+func (q Queries) operationEvents(
+	ctx context.Context,
+	addresses map[fleet.RunnerFleetID]fleet.FleetAddress,
+) ([]Event, error) {
 	operations, err := q.store.RecentOperations(ctx, maxPage)
 	events := make([]Event, 0, len(operations))
 	for _, op := range operations {
 		if op.CallOver.IsZero() {
 			continue // it was never sent, or hasn't ended
 		}
-		e := Event{At: op.CallOver, Kind: OperationEvent, ID: string(op.ID), Fleet: addresses[op.Fleet], Instance: op.Instance,
-			What: fmt.Sprintf("%s %s", op.Kind, op.State), Text: op.Reason.Text(), Reason: op.Reason}
+		e := Event{
+			At:       op.CallOver,
+			Kind:     OperationEvent,
+			ID:       string(op.ID),
+			Fleet:    addresses[op.Fleet],
+			Instance: op.Instance,
+			What:     fmt.Sprintf("%s %s", op.Kind, op.State),
+			Text:     op.Reason.Text(),
+			Reason:   op.Reason,
+		}
 		if e.Text == "" {
 			e.Text = fmt.Sprintf("provider.%s, call %d.", op.Provider, op.Attempts)
 		}

@@ -82,7 +82,8 @@ func (q Queries) History(ctx context.Context, by HistoryFilter) (History, error)
 }
 
 func (q HistoryFilter) wants(i fleet.CapacityInstance, address fleet.FleetAddress) bool {
-	return (q.Fleet == "" || q.Fleet == string(address) || q.Fleet == address.Name()) && (q.State == "" || q.State == i.State)
+	return (q.Fleet == "" || q.Fleet == string(address) || q.Fleet == address.Name()) &&
+		(q.State == "" || q.State == i.State)
 }
 
 // maxCandidates is how many ids an ambiguous one is told with.
@@ -130,7 +131,11 @@ const (
 // the letters of any case. Fewer letters are no end without the sign of one.
 // What is in other fleets than the caller's isn't there: that it exists is not theirs to
 // know.
-func (q Queries) find(ctx context.Context, caller access.Caller, word string) (fleet.CapacityInstance, fleet.FleetAddress, error) {
+func (q Queries) find(
+	ctx context.Context,
+	caller access.Caller,
+	word string,
+) (fleet.CapacityInstance, fleet.FleetAddress, error) {
 	none := fleet.CapacityInstance{}
 	missing := &access.NotFoundError{Kind: "instance", ID: word}
 	addresses, err := q.store.FleetAddresses(ctx)
@@ -179,11 +184,19 @@ func (q Queries) find(ctx context.Context, caller access.Caller, word string) (f
 // FindForOrder is the instance that an order is about. What is cut off by mistake must not
 // be an order about another instance: a part of an id has at least the letters that are
 // shown of one, or the sign of an end before it.
-func (q Queries) FindForOrder(ctx context.Context, caller access.Caller, id fleet.CapacityInstanceID) (fleet.CapacityInstance, fleet.FleetAddress, error) {
+func (q Queries) FindForOrder(
+	ctx context.Context,
+	caller access.Caller,
+	id fleet.CapacityInstanceID,
+) (fleet.CapacityInstance, fleet.FleetAddress, error) {
 	i, address, err := q.find(ctx, caller, string(id))
 	part := err == nil && string(i.ID) != strings.ToLower(string(id)) && !strings.HasPrefix(string(id), Ellipsis)
 	if part && len(id) < ShownOfID {
-		return i, address, access.Invalid("%q is too little of an id for an order: give at least %d letters of its beginning or end", id, ShownOfID)
+		return i, address, access.Invalid(
+			"%q is too little of an id for an order: give at least %d letters of its beginning or end",
+			id,
+			ShownOfID,
+		)
 	}
 	return i, address, err
 }

@@ -53,7 +53,10 @@ func (q Queries) Fleets(ctx context.Context) ([]view.Fleet, error) {
 	if err != nil {
 		return nil, err
 	}
-	fleets := slices.DeleteFunc(view.Fleets(q.now.Snapshot(state)), func(f view.Fleet) bool { return !caller.MayTouch(f.Address) })
+	fleets := slices.DeleteFunc(
+		view.Fleets(q.now.Snapshot(state)),
+		func(f view.Fleet) bool { return !caller.MayTouch(f.Address) },
+	)
 	for n := range fleets {
 		fleets[n].Unplaced = caller.Unplaced(fleets[n].Unplaced)
 	}
@@ -70,7 +73,10 @@ func (q Queries) Instances(ctx context.Context) ([]view.Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(view.Instances(q.now.Snapshot(state)), func(i view.Instance) bool { return !caller.MayTouch(i.Fleet) }), nil
+	return slices.DeleteFunc(
+		view.Instances(q.now.Snapshot(state)),
+		func(i view.Instance) bool { return !caller.MayTouch(i.Fleet) },
+	), nil
 }
 
 // Decisions are the newest decisions about a fleet.
@@ -134,13 +140,20 @@ func (q Queries) Unrecorded(ctx context.Context) ([]fleet.UnrecordedResource, er
 }
 
 // VisibleUnrecorded lists of what providers have what the caller may see.
-func VisibleUnrecorded(seen map[fleet.ProviderAddress]fleet.Unrecorded, caller access.Caller) []fleet.UnrecordedResource {
+func VisibleUnrecorded(
+	seen map[fleet.ProviderAddress]fleet.Unrecorded,
+	caller access.Caller,
+) []fleet.UnrecordedResource {
 	all := []fleet.UnrecordedResource{}
 	for _, u := range seen {
 		all = append(all, caller.Unrecorded(u).Resources...)
 	}
 	slices.SortStableFunc(all, func(a, b fleet.UnrecordedResource) int {
-		return cmp.Or(cmp.Compare(a.Provider, b.Provider), -cmp.Compare(a.Classification, b.Classification), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(
+			cmp.Compare(a.Provider, b.Provider),
+			-cmp.Compare(a.Classification, b.Classification),
+			cmp.Compare(a.ID, b.ID),
+		)
 	})
 	return all
 }

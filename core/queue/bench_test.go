@@ -17,7 +17,9 @@ func BenchmarkLease(b *testing.B) {
 		w.admit(fmt.Sprintf("r%d", n), linux)
 	}
 	submit := func(n int) {
-		w.submit(queue.Submission{Priority: n % 4, Requirement: forgeyard.Requirement{OS: "linux", Project: fmt.Sprint(n % 5)}})
+		w.submit(
+			queue.Submission{Priority: n % 4, Requirement: forgeyard.Requirement{OS: "linux", Project: fmt.Sprint(n % 5)}},
+		)
 	}
 	for n := range 10_000 {
 		submit(n)
@@ -44,7 +46,9 @@ func BenchmarkDemand(b *testing.B) {
 		w.admit(fmt.Sprintf("r%d", n), linux)
 	}
 	for n := range 10_000 {
-		w.submit(queue.Submission{Priority: n % 4, Requirement: forgeyard.Requirement{OS: "linux", Project: fmt.Sprint(n % 5)}})
+		w.submit(
+			queue.Submission{Priority: n % 4, Requirement: forgeyard.Requirement{OS: "linux", Project: fmt.Sprint(n % 5)}},
+		)
 	}
 	for b.Loop() {
 		if len(w.Demand().Queued) != 20 {

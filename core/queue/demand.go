@@ -32,7 +32,15 @@ func (g *group) before(other *group) bool {
 
 // groupKey is the same for submissions that want the same.
 func groupKey(s Submission) string {
-	key, err := json.Marshal(Submission{Requirement: s.Requirement, Resources: s.Resources, Priority: s.Priority, PreemptibleAllowed: s.PreemptibleAllowed, Checkpoint: s.Checkpoint})
+	key, err := json.Marshal(
+		Submission{
+			Requirement:        s.Requirement,
+			Resources:          s.Resources,
+			Priority:           s.Priority,
+			PreemptibleAllowed: s.PreemptibleAllowed,
+			Checkpoint:         s.Checkpoint,
+		},
+	)
 	if err != nil {
 		panic(err) // strings, numbers and maps of them always can be encoded
 	}
@@ -42,11 +50,24 @@ func groupKey(s Submission) string {
 // wait puts a job where waiting jobs are: one that was lost comes before those
 // that were submitted after it. The lock is held.
 func (q *Queue) wait(j *job) {
-	s := Submission{Requirement: j.Requirement, Resources: j.Resources, Priority: j.Priority, PreemptibleAllowed: j.PreemptibleAllowed, Checkpoint: j.Checkpoint}
+	s := Submission{
+		Requirement:        j.Requirement,
+		Resources:          j.Resources,
+		Priority:           j.Priority,
+		PreemptibleAllowed: j.PreemptibleAllowed,
+		Checkpoint:         j.Checkpoint,
+	}
 	key := groupKey(s)
 	g := q.groups[key]
 	if g == nil {
-		g = &group{key: key, requirement: s.Requirement, resources: s.Resources, priority: s.Priority, preemptible: s.PreemptibleAllowed, checkpoint: s.Checkpoint}
+		g = &group{
+			key:         key,
+			requirement: s.Requirement,
+			resources:   s.Resources,
+			priority:    s.Priority,
+			preemptible: s.PreemptibleAllowed,
+			checkpoint:  s.Checkpoint,
+		}
 		q.groups[key] = g
 	}
 	at, _ := slices.BinarySearchFunc(g.jobs, j.sequence, bySequence)
@@ -101,8 +122,17 @@ func (q *Queue) queued(now time.Time) forgeyard.QueuedList {
 		}
 		oldest := now.Sub(g.jobs[0].Submitted)
 		list = append(list, forgeyard.Queued{
-			Requirement: g.requirement, Resources: g.resources, Count: count, Admissible: &admissible,
-			OldestWaitSeconds: max(0, oldest.Seconds()), Priority: g.priority, PreemptibleAllowed: g.preemptible, Checkpoint: g.checkpoint,
+			Requirement: g.requirement,
+			Resources:   g.resources,
+			Count:       count,
+			Admissible:  &admissible,
+			OldestWaitSeconds: max(
+				0,
+				oldest.Seconds(),
+			),
+			Priority:           g.priority,
+			PreemptibleAllowed: g.preemptible,
+			Checkpoint:         g.checkpoint,
 		})
 	}
 	return list

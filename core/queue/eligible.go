@@ -12,7 +12,11 @@ import (
 func eligible(g *group, has forgeyard.Admit) bool {
 	wants := g.requirement
 	switch {
-	case !met(wants.OS, has.OS), !met(wants.Arch, has.Arch), !met(wants.Trust, has.Trust), !met(wants.Device, has.Device), !met(wants.Isolation, has.Isolation):
+	case !met(wants.OS, has.OS),
+		!met(wants.Arch, has.Arch),
+		!met(wants.Trust, has.Trust),
+		!met(wants.Device, has.Device),
+		!met(wants.Isolation, has.Isolation):
 		return false
 	case wants.Signing != has.Signing: // signing runners are only for jobs that sign
 		return false
@@ -44,7 +48,8 @@ func containsAll(has, wanted []string) bool {
 
 // fits says that what a job takes is within what a runner has free.
 func fits(takes, free forgeyard.Resources) bool {
-	if takes.CPUMilli > free.CPUMilli || takes.MemoryBytes > free.MemoryBytes || takes.DiskBytes > free.DiskBytes || takes.GPU > free.GPU {
+	if takes.CPUMilli > free.CPUMilli || takes.MemoryBytes > free.MemoryBytes || takes.DiskBytes > free.DiskBytes ||
+		takes.GPU > free.GPU {
 		return false
 	}
 	for name, amount := range takes.Named {

@@ -8,8 +8,24 @@ import (
 )
 
 func TestARunnerGetsAJobOnlyIfItMeetsEveryRequirement(t *testing.T) {
-	full := forgeyard.Admit{OS: "linux", Arch: "x86_64", Capabilities: []string{"docker", "kvm"}, Trust: "standard", Region: "eu", Toolchain: []string{"go1.26"},
-		Device: "pixel", Isolation: "vm", Confidential: true, Resources: forgeyard.Resources{CPUMilli: 2000, MemoryBytes: 4 << 30, DiskBytes: 10, GPU: 1, Named: map[string]int64{"license": 1}}}
+	full := forgeyard.Admit{
+		OS:           "linux",
+		Arch:         "x86_64",
+		Capabilities: []string{"docker", "kvm"},
+		Trust:        "standard",
+		Region:       "eu",
+		Toolchain:    []string{"go1.26"},
+		Device:       "pixel",
+		Isolation:    "vm",
+		Confidential: true,
+		Resources: forgeyard.Resources{
+			CPUMilli:    2000,
+			MemoryBytes: 4 << 30,
+			DiskBytes:   10,
+			GPU:         1,
+			Named:       map[string]int64{"license": 1},
+		},
+	}
 	with := func(change func(*forgeyard.Admit)) forgeyard.Admit {
 		a := full
 		change(&a)

@@ -60,7 +60,10 @@ func (s *Server) uncordon(_ context.Context, in *runnerInput) (*answer[forgeyard
 }
 
 func acknowledged(revision int64, err error) (*answer[forgeyard.Acknowledgement], error) {
-	return &answer[forgeyard.Acknowledgement]{Status: http.StatusOK, Body: forgeyard.Acknowledgement{Revision: revision}}, err
+	return &answer[forgeyard.Acknowledgement]{
+		Status: http.StatusOK,
+		Body:   forgeyard.Acknowledgement{Revision: revision},
+	}, err
 }
 
 func (s *Server) remove(_ context.Context, in *removeInput) (*noInput, error) {

@@ -59,7 +59,10 @@ func (s *Server) finish(_ context.Context, in *leaseBody) (*noInput, error) {
 // within is a call's context until the wait that it asks for is over.
 func within(ctx context.Context, seconds float64) (context.Context, context.CancelFunc, error) {
 	if !(seconds >= 0 && seconds <= longestWait.Seconds()) {
-		return nil, nil, problem.New(http.StatusUnprocessableEntity, fmt.Sprintf("wait_seconds: %g is not from 0 to %g", seconds, longestWait.Seconds()))
+		return nil, nil, problem.New(
+			http.StatusUnprocessableEntity,
+			fmt.Sprintf("wait_seconds: %g is not from 0 to %g", seconds, longestWait.Seconds()),
+		)
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(seconds*float64(time.Second)))
 	return ctx, cancel, nil

@@ -96,10 +96,16 @@ const (
 // manager can read.
 func (s Submission) check() error {
 	for _, unknown := range s.Requirement.Unknown {
-		return fmt.Errorf("requirement.%.64s: this queue knows no such requirement, and a job is never run where one isn't understood; leave it out, or correct its name", unknown)
+		return fmt.Errorf(
+			"requirement.%.64s: this queue knows no such requirement, and a job is never run where one isn't understood; leave it out, or correct its name",
+			unknown,
+		)
 	}
 	for _, unknown := range s.Resources.Unknown {
-		return fmt.Errorf("resources.%.64s: this queue knows no such resource; name it under \"named\" if runners have it", unknown)
+		return fmt.Errorf(
+			"resources.%.64s: this queue knows no such resource; name it under \"named\" if runners have it",
+			unknown,
+		)
 	}
 	if len(s.Command) == 0 || s.Command[0] == "" {
 		return errors.New(`command: a job needs a program and its arguments, as in ["go", "test", "./..."]`)
@@ -116,7 +122,10 @@ func (s Submission) check() error {
 	}
 	for name, value := range s.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
-			return fmt.Errorf("env[%.40q]: a variable's name isn't empty and has no \"=\", and neither name nor value has a zero byte", name)
+			return fmt.Errorf(
+				"env[%.40q]: a variable's name isn't empty and has no \"=\", and neither name nor value has a zero byte",
+				name,
+			)
 		}
 		if strings.HasPrefix(name, "FORGEYARD_") {
 			return fmt.Errorf("env[%.40q]: names that begin with FORGEYARD_ are the runner's own", name)
@@ -135,13 +144,31 @@ func (s Submission) check() error {
 // checkDemand holds a submission against what a snapshot may say.
 func (s Submission) checkDemand() error {
 	r := s.Requirement
-	snapshot := fleet.CapacityDemandSnapshot{Queued: []fleet.QueuedDemand{{
-		Count: 1, Admissible: 1,
-		Requirement: fleet.SchedulingRequirementSet{OS: r.OS, Arch: r.Arch, Capabilities: r.Capabilities, Trust: r.Trust, Tenant: r.Tenant,
-			Project: r.Project, Regions: r.Regions, Toolchain: r.Toolchain, Device: r.Device, Isolation: r.Isolation},
-		Resources: fleet.ResourceCapacity{CPUMilli: s.Resources.CPUMilli, MemoryBytes: s.Resources.MemoryBytes, DiskBytes: s.Resources.DiskBytes,
-			GPU: s.Resources.GPU, Named: s.Resources.Named},
-	}}}
+	snapshot := fleet.CapacityDemandSnapshot{Queued: []fleet.QueuedDemand{
+		{
+			Count:      1,
+			Admissible: 1,
+			Requirement: fleet.SchedulingRequirementSet{
+				OS:           r.OS,
+				Arch:         r.Arch,
+				Capabilities: r.Capabilities,
+				Trust:        r.Trust,
+				Tenant:       r.Tenant,
+				Project:      r.Project,
+				Regions:      r.Regions,
+				Toolchain:    r.Toolchain,
+				Device:       r.Device,
+				Isolation:    r.Isolation,
+			},
+			Resources: fleet.ResourceCapacity{
+				CPUMilli:    s.Resources.CPUMilli,
+				MemoryBytes: s.Resources.MemoryBytes,
+				DiskBytes:   s.Resources.DiskBytes,
+				GPU:         s.Resources.GPU,
+				Named:       s.Resources.Named,
+			},
+		},
+	}}
 	if err := snapshot.Check(); err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), "queued[0]: "))
 	}

@@ -223,11 +223,23 @@ func (q *Queue) Expire() {
 
 func (q *Queue) shown(l *lease) worker.Lease {
 	j := l.job
-	return worker.Lease{Job: j.ID, Command: j.Command, Env: j.env, Checkpoint: j.Checkpoint, Attempt: j.Attempts, ExpireSeconds: q.LeaseTime.Seconds()}
+	return worker.Lease{
+		Job:           j.ID,
+		Command:       j.Command,
+		Env:           j.env,
+		Checkpoint:    j.Checkpoint,
+		Attempt:       j.Attempts,
+		ExpireSeconds: q.LeaseTime.Seconds(),
+	}
 }
 
 func void(key leaseKey) error {
-	return refuse(Void, "the lease %.64q isn't the runner %s's any more; what it runs for it has to end", key.id, key.runner)
+	return refuse(
+		Void,
+		"the lease %.64q isn't the runner %s's any more; what it runs for it has to end",
+		key.id,
+		key.runner,
+	)
 }
 
 func superseded(runner string) error {

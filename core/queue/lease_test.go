@@ -157,7 +157,13 @@ func TestJobsGetTheTimeThatTheirHostHasAndNoMore(t *testing.T) {
 		if _, err := w.Cordon("r1", queue.Interruption, false, left); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := w.Renew(over(), "r1", "saves", ""); err != nil || got != (worker.Orders{Interrupted: true, DeadlineSeconds: want}) {
+		if got, err := w.Renew(
+			over(),
+			"r1",
+			"saves",
+			"",
+		); err != nil ||
+			got != (worker.Orders{Interrupted: true, DeadlineSeconds: want}) {
 			t.Errorf("with %s left it hears %+v, want %g s (%v)", left, got, want, err)
 		}
 	}

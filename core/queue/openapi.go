@@ -39,13 +39,20 @@ func apiConfig() huma.Config {
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
-			Info: &huma.Info{Title: "Schedulers and forgeyard-fleet", Version: "1",
-				Description: "What the fleet manager asks of a scheduler of the type forgeyard, and the calls of the reference scheduler's submitters and workers. docs/scheduler-api.md explains it."},
+			Info: &huma.Info{
+				Title:       "Schedulers and forgeyard-fleet",
+				Version:     "1",
+				Description: "What the fleet manager asks of a scheduler of the type forgeyard, and the calls of the reference scheduler's submitters and workers. docs/scheduler-api.md explains it.",
+			},
 			Components: &huma.Components{
 				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
 				SecuritySchemes: map[string]*huma.SecurityScheme{
-					tokenScheme:  {Type: "http", Scheme: "bearer", Description: "The queue's token."},
-					runnerScheme: {Type: "http", Scheme: "bearer", Description: "The credential in the environment that a runner was admitted with."},
+					tokenScheme: {Type: "http", Scheme: "bearer", Description: "The queue's token."},
+					runnerScheme: {
+						Type:        "http",
+						Scheme:      "bearer",
+						Description: "The credential in the environment that a runner was admitted with.",
+					},
 				},
 			},
 			Security: []map[string][]string{{tokenScheme: {}}},

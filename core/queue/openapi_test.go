@@ -39,7 +39,10 @@ func TestTheDocumentInDocsIsThatOfTheRoutes(t *testing.T) {
 	}
 	got, err := os.ReadFile(documentFile)
 	if err != nil || string(got) != string(want) {
-		t.Errorf("docs/scheduler-openapi.json isn't what the routes say (%v); write it again with: go generate ./core/queue", err)
+		t.Errorf(
+			"docs/scheduler-openapi.json isn't what the routes say (%v); write it again with: go generate ./core/queue",
+			err,
+		)
 	}
 }
 
@@ -106,13 +109,25 @@ func TestRequestsAndAnswersAreAsTheDocumentSays(t *testing.T) {
 				t.Errorf("%s %s, %d: %s: %s %v\n%s", method, path, status, e.Message, e.Reason, e.SchemaValidationErrors, content)
 			}
 		}
-		place := strings.NewReplacer("r1", "{runner}", "job-1", "{job}", "job-2", "{job}", "/l1", "/{lease}", "/l2", "/{lease}").Replace(path)
+		place := strings.NewReplacer("r1", "{runner}", "job-1", "{job}", "job-2", "{job}", "/l1", "/{lease}", "/l2", "/{lease}").
+			Replace(path)
 		place, _, _ = strings.Cut(place, "?")
 		called[method+" "+place] = true
 		return string(content)
 	}
 	var admitted forgeyard.Admitted
-	if err := json.Unmarshal([]byte(call(token, "PUT", "/v1/runners/r1", `{"fleet":"fleet.a","os":"linux","arch":"x86_64","capabilities":["docker"],"resources":{"cpu_milli":4000,"named":{"a":1}},"slots":2,"max_jobs":3}`, 200)), &admitted); err != nil {
+	if err := json.Unmarshal(
+		[]byte(
+			call(
+				token,
+				"PUT",
+				"/v1/runners/r1",
+				`{"fleet":"fleet.a","os":"linux","arch":"x86_64","capabilities":["docker"],"resources":{"cpu_milli":4000,"named":{"a":1}},"slots":2,"max_jobs":3}`,
+				200,
+			),
+		),
+		&admitted,
+	); err != nil {
 		t.Fatal(err)
 	}
 	own := admitted.Environment[worker.TokenVariable]

@@ -45,8 +45,11 @@ func (m *machine) dropped(runner string) {
 
 func (m *machine) admitAny(t *rapid.T) {
 	id := rapid.SampledFrom(names).Draw(t, "runner")
-	has := forgeyard.Admit{OS: rapid.SampledFrom([]string{"linux", "windows"}).Draw(t, "os"), Slots: rapid.Int64Range(0, 3).Draw(t, "slots"),
-		Resources: forgeyard.Resources{CPUMilli: 3000}}
+	has := forgeyard.Admit{
+		OS:        rapid.SampledFrom([]string{"linux", "windows"}).Draw(t, "os"),
+		Slots:     rapid.Int64Range(0, 3).Draw(t, "slots"),
+		Resources: forgeyard.Resources{CPUMilli: 3000},
+	}
 	if old, known := m.has[id]; known {
 		has.Slots, has.OS = old.Slots, old.OS // a repeated admission
 	}
@@ -94,7 +97,11 @@ func (m *machine) endAny(t *rapid.T) {
 		if rapid.Bool().Draw(t, "gives it back") {
 			err = m.Return(h.runner, h.id)
 		} else {
-			err = m.Finish(h.runner, h.id, worker.Result{ExitStatus: rapid.IntRange(0, 1).Draw(t, "status"), Interrupted: rapid.Bool().Draw(t, "interrupted")})
+			err = m.Finish(
+				h.runner,
+				h.id,
+				worker.Result{ExitStatus: rapid.IntRange(0, 1).Draw(t, "status"), Interrupted: rapid.Bool().Draw(t, "interrupted")},
+			)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -203,8 +210,17 @@ func TestNoJobHasTwoLeasesAndNoCordonedRunnerGetsOne(t *testing.T) {
 		w := newWorld(nil, func(o *queue.Options) { o.TenantLimits = map[string]int{"acme": 2} })
 		m := &machine{world: w, has: map[string]forgeyard.Admit{}, cordoned: map[string]bool{}, live: map[held]bool{}}
 		t.Repeat(map[string]func(*rapid.T){
-			"admit": m.admitAny, "submit": m.submitAny, "lease": m.leaseAny, "lease again": m.leaseAny, "end": m.endAny, "cordon": m.cordonAny,
-			"uncordon": m.uncordonAny, "remove": m.removeAny, "cancel": m.cancelAny, "expire": m.expireAll, "": m.check,
+			"admit":       m.admitAny,
+			"submit":      m.submitAny,
+			"lease":       m.leaseAny,
+			"lease again": m.leaseAny,
+			"end":         m.endAny,
+			"cordon":      m.cordonAny,
+			"uncordon":    m.uncordonAny,
+			"remove":      m.removeAny,
+			"cancel":      m.cancelAny,
+			"expire":      m.expireAll,
+			"":            m.check,
 		})
 	})
 }

@@ -86,12 +86,23 @@ func (q *Queue) Submit(s Submission) (Job, error) {
 		return Job{}, refuse(Full, "%d jobs wait, and more are not taken; try again later", q.waiting)
 	}
 	if key := groupKey(s); q.groups[key] == nil && len(q.groups) >= fleet.MaxDemandClasses {
-		return Job{}, refuse(Full, "waiting jobs differ in %d ways, and more can't be told to the fleet manager; try again later", len(q.groups))
+		return Job{}, refuse(
+			Full,
+			"waiting jobs differ in %d ways, and more can't be told to the fleet manager; try again later",
+			len(q.groups),
+		)
 	}
 	q.sequence++
 	j := &job{sequence: q.sequence, env: s.Env, Job: Job{
-		ID: q.NewID(), State: Waiting, Requirement: s.Requirement, Resources: s.Resources, Command: s.Command, Priority: s.Priority,
-		PreemptibleAllowed: s.PreemptibleAllowed, Checkpoint: s.Checkpoint, Submitted: q.Clock().UTC(),
+		ID:                 q.NewID(),
+		State:              Waiting,
+		Requirement:        s.Requirement,
+		Resources:          s.Resources,
+		Command:            s.Command,
+		Priority:           s.Priority,
+		PreemptibleAllowed: s.PreemptibleAllowed,
+		Checkpoint:         s.Checkpoint,
+		Submitted:          q.Clock().UTC(),
 	}}
 	q.jobs[j.ID] = j
 	q.order = append(q.order, j)
@@ -160,7 +171,11 @@ func (q *Queue) job(id string) (*job, error) {
 	if j := q.jobs[id]; j != nil {
 		return j, nil
 	}
-	return nil, refuse(UnknownJob, "job %.64q not found; the queue forgets jobs some time after their end, and when it restarts", id)
+	return nil, refuse(
+		UnknownJob,
+		"job %.64q not found; the queue forgets jobs some time after their end, and when it restarts",
+		id,
+	)
 }
 
 // finish ends a job for good. The lock is held, and the job neither waits nor is

@@ -148,11 +148,22 @@ func TestDemandIsCountedByWhatJobsWant(t *testing.T) {
 	w.admit("r1", linux)
 	w.submit(queue.Submission{Requirement: forgeyard.Requirement{Capabilities: []string{"a", "b"}}})
 	w.hand.move(30 * time.Second)
-	w.submit(queue.Submission{Requirement: forgeyard.Requirement{Capabilities: []string{"b", "a", "a"}}, Command: []string{"other"}, Env: map[string]string{"A": "secret"}})
+	w.submit(
+		queue.Submission{
+			Requirement: forgeyard.Requirement{Capabilities: []string{"b", "a", "a"}},
+			Command:     []string{"other"},
+			Env:         map[string]string{"A": "secret"},
+		},
+	)
 	w.submit(queue.Submission{Requirement: forgeyard.Requirement{Capabilities: []string{"a"}}})
 	two, one := 2, 1
 	want := forgeyard.QueuedList{
-		{Requirement: forgeyard.Requirement{Capabilities: []string{"a", "b"}}, Count: 2, Admissible: &two, OldestWaitSeconds: 30},
+		{
+			Requirement:       forgeyard.Requirement{Capabilities: []string{"a", "b"}},
+			Count:             2,
+			Admissible:        &two,
+			OldestWaitSeconds: 30,
+		},
 		{Requirement: forgeyard.Requirement{Capabilities: []string{"a"}}, Count: 1, Admissible: &one},
 	}
 	demand := w.Demand()
@@ -197,7 +208,11 @@ func TestCancelledJobsEndWhereverTheyAre(t *testing.T) {
 		t.Errorf("the worker heard %+v", orders)
 	}
 	if w.job(waiting).State != queue.Cancelled || w.leases("r1") != 1 {
-		t.Errorf("the waiting one is %s; the other's runner has %d leases before it has ended it", w.job(waiting).State, w.leases("r1"))
+		t.Errorf(
+			"the waiting one is %s; the other's runner has %d leases before it has ended it",
+			w.job(waiting).State,
+			w.leases("r1"),
+		)
 	}
 	if err := w.Finish("r1", "l1", worker.Result{ExitStatus: -1}); err != nil || w.job(leased).State != queue.Cancelled {
 		t.Errorf("the leased one is %s, %v", w.job(leased).State, err)

@@ -62,7 +62,13 @@ func TestALeaseInTheMomentOfACordonIsShownOrRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 		default:
-			t.Fatalf("try %d: the worker got %d %s, and the listing after the acknowledgement shows %d leases", n, status, body, leases)
+			t.Fatalf(
+				"try %d: the worker got %d %s, and the listing after the acknowledgement shows %d leases",
+				n,
+				status,
+				body,
+				leases,
+			)
 		}
 	}
 	t.Logf("%d leases came before the cordon, %d after it", shown, refused)

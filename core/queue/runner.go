@@ -151,7 +151,13 @@ func (q *Queue) Uncordon(id string) (revision int64, err error) {
 // reason: a runner that ended as it should has none.
 func (q *Queue) Remove(id string, reason scheduler.RemovalReason) error {
 	if reason != scheduler.RemovedNormally && reason != scheduler.RemovedInfrastructure {
-		return refuse(Invalid, "reason: %.40q is neither %q nor %q", reason, scheduler.RemovedNormally, scheduler.RemovedInfrastructure)
+		return refuse(
+			Invalid,
+			"reason: %.40q is neither %q nor %q",
+			reason,
+			scheduler.RemovedNormally,
+			scheduler.RemovedInfrastructure,
+		)
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -41,7 +41,11 @@ const (
 // manager and submitters show.
 func NewServer(q *Queue, url, token string) (*Server, error) {
 	if len(token) < LeastTokenBytes {
-		return nil, fmt.Errorf("the queue's token has %d bytes and needs at least %d: use a random one", len(token), LeastTokenBytes)
+		return nil, fmt.Errorf(
+			"the queue's token has %d bytes and needs at least %d: use a random one",
+			len(token),
+			LeastTokenBytes,
+		)
 	}
 	return newServer(q, url, token), nil
 }
@@ -76,7 +80,14 @@ func (s *Server) guard(ctx huma.Context, next func(huma.Context)) {
 	}
 	for _, part := range []string{"runner", "lease"} {
 		if name := ctx.Param(part); err == nil && strings.Contains(r.path, "{"+part+"}") && !nameForm.MatchString(name) {
-			err = problem.New(http.StatusBadRequest, fmt.Sprintf("invalid name %.40q of a %s: use 1 to 128 letters, digits, - and _, starting with a letter or digit", name, part))
+			err = problem.New(
+				http.StatusBadRequest,
+				fmt.Sprintf(
+					"invalid name %.40q of a %s: use 1 to 128 letters, digits, - and _, starting with a letter or digit",
+					name,
+					part,
+				),
+			)
 		}
 	}
 	if err == nil {
@@ -133,7 +144,10 @@ func decode(content []byte, into any) error {
 	case errors.As(err, &mismatch):
 		return refuse(http.StatusUnprocessableEntity, mismatch.Error())
 	case err != nil && strings.HasPrefix(err.Error(), "json: unknown field"):
-		return refuse(http.StatusUnprocessableEntity, strings.TrimPrefix(err.Error(), "json: ")+"; docs/scheduler-api.md lists the known ones")
+		return refuse(
+			http.StatusUnprocessableEntity,
+			strings.TrimPrefix(err.Error(), "json: ")+"; docs/scheduler-api.md lists the known ones",
+		)
 	case err != nil:
 		return refuse(http.StatusBadRequest, "the body: "+err.Error())
 	}

@@ -81,7 +81,13 @@ func (s *served) ask(bearer, method, path, body string, header ...string) *http.
 // credential is what a runner is given at its admission.
 func (s *served) credential(runner string) string {
 	s.t.Helper()
-	got, err := s.manager.Admit(s.t.Context(), scheduler.Runner{Name: fleet.CapacityInstanceID(runner), Class: fleet.CapacityClass{Platform: fleet.Platform{OS: "linux", Arch: "x86_64"}}})
+	got, err := s.manager.Admit(
+		s.t.Context(),
+		scheduler.Runner{
+			Name:  fleet.CapacityInstanceID(runner),
+			Class: fleet.CapacityClass{Platform: fleet.Platform{OS: "linux", Arch: "x86_64"}},
+		},
+	)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -92,8 +98,19 @@ var r1 = scheduler.Known{Name: "r1", Ref: "r1"}
 
 func TestTheManagersClientAndTheQueueUnderstandEachOther(t *testing.T) {
 	s, ctx := serve(t), t.Context()
-	runner := scheduler.Runner{Name: "r1", Fleet: "fleet.a", Lifetime: fleet.LifetimePreemptible, MaxJobs: 4, Region: "eu",
-		Class: fleet.CapacityClass{Platform: fleet.Platform{OS: "linux", Arch: "x86_64"}, Trust: "standard", Capabilities: []string{"docker"}, Resources: fleet.ResourceCapacity{CPUMilli: 4000, Slots: 2}}}
+	runner := scheduler.Runner{
+		Name:     "r1",
+		Fleet:    "fleet.a",
+		Lifetime: fleet.LifetimePreemptible,
+		MaxJobs:  4,
+		Region:   "eu",
+		Class: fleet.CapacityClass{
+			Platform:     fleet.Platform{OS: "linux", Arch: "x86_64"},
+			Trust:        "standard",
+			Capabilities: []string{"docker"},
+			Resources:    fleet.ResourceCapacity{CPUMilli: 4000, Slots: 2},
+		},
+	}
 	first, err := s.manager.Admit(ctx, runner)
 	if err != nil {
 		t.Fatal(err)
@@ -102,18 +119,50 @@ func TestTheManagersClientAndTheQueueUnderstandEachOther(t *testing.T) {
 	if diff := cmp.Diff(first, again); diff != "" || err != nil {
 		t.Errorf("admitted again it got another answer (%v): %s", err, diff)
 	}
-	want := map[string]string{worker.URLVariable: s.url, worker.RunnerVariable: "r1", worker.TokenVariable: first.Environment[worker.TokenVariable], worker.SlotsVariable: "2", worker.MaxJobsVariable: "4"}
-	if diff := cmp.Diff(want, first.Environment); diff != "" || cmp.Diff([]string{"forgeyard-runner", "queue-worker"}, first.Command) != "" {
+	want := map[string]string{
+		worker.URLVariable:     s.url,
+		worker.RunnerVariable:  "r1",
+		worker.TokenVariable:   first.Environment[worker.TokenVariable],
+		worker.SlotsVariable:   "2",
+		worker.MaxJobsVariable: "4",
+	}
+	if diff := cmp.Diff(
+		want,
+		first.Environment,
+	); diff != "" ||
+		cmp.Diff([]string{"forgeyard-runner", "queue-worker"}, first.Command) != "" {
 		t.Errorf("it runs %q with %s", first.Command, diff)
 	}
-	s.submit(queue.Submission{PreemptibleAllowed: true, Checkpoint: true, Priority: 3, Requirement: forgeyard.Requirement{OS: "linux", Capabilities: []string{"docker"}, Regions: []string{"eu"}}, Resources: forgeyard.Resources{CPUMilli: 1000, Named: map[string]int64{"x": 0}}})
+	s.submit(
+		queue.Submission{
+			PreemptibleAllowed: true,
+			Checkpoint:         true,
+			Priority:           3,
+			Requirement:        forgeyard.Requirement{OS: "linux", Capabilities: []string{"docker"}, Regions: []string{"eu"}},
+			Resources:          forgeyard.Resources{CPUMilli: 1000, Named: map[string]int64{"x": 0}},
+		},
+	)
 	s.hand.move(90 * time.Second)
 	demand, err := s.manager.Demand(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	unplaced := []fleet.QueuedDemand{{Count: 1, Admissible: 1, OldestWait: 90 * time.Second, Priority: 3, PreemptibleAllowed: true, Checkpoint: true,
-		Requirement: fleet.SchedulingRequirementSet{OS: "linux", Capabilities: []string{"docker"}, Regions: []string{"eu"}}, Resources: fleet.ResourceCapacity{CPUMilli: 1000, Named: map[string]int64{"x": 0}}}}
+	unplaced := []fleet.QueuedDemand{
+		{
+			Count:              1,
+			Admissible:         1,
+			OldestWait:         90 * time.Second,
+			Priority:           3,
+			PreemptibleAllowed: true,
+			Checkpoint:         true,
+			Requirement: fleet.SchedulingRequirementSet{
+				OS:           "linux",
+				Capabilities: []string{"docker"},
+				Regions:      []string{"eu"},
+			},
+			Resources: fleet.ResourceCapacity{CPUMilli: 1000, Named: map[string]int64{"x": 0}},
+		},
+	}
 	if diff := cmp.Diff(unplaced, demand.Queued); diff != "" {
 		t.Error(diff)
 	}
@@ -125,7 +174,11 @@ func TestTheManagersClientAndTheQueueUnderstandEachOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	listing, err := s.manager.Runners(ctx)
-	if diff := cmp.Diff([]fleet.RunningCapacityUsage{{Runner: "r1", Leases: 1, Cordoned: true}}, listing.Runners); diff != "" || err != nil || listing.Revision < ack.Revision {
+	if diff := cmp.Diff(
+		[]fleet.RunningCapacityUsage{{Runner: "r1", Leases: 1, Cordoned: true}},
+		listing.Runners,
+	); diff != "" || err != nil ||
+		listing.Revision < ack.Revision {
 		t.Errorf("revision %d after %d, %v: %s", listing.Revision, ack.Revision, err, diff)
 	}
 	if back, err := s.manager.Uncordon(ctx, r1); err != nil || back.Revision <= ack.Revision {
@@ -175,7 +228,13 @@ func TestARunnersCredentialIsGoodForThatRunnersJobsAlone(t *testing.T) {
 func TestEnvironmentOfAJobIsShownToItsRunnerAlone(t *testing.T) {
 	s := serve(t)
 	one := s.credential("r1")
-	if status, body := s.call(token, "POST", "/v1/jobs", `{"command":["true"],"env":{"KEY":"the-secret"}}`); status != 201 || strings.Contains(body, "the-secret") {
+	if status, body := s.call(
+		token,
+		"POST",
+		"/v1/jobs",
+		`{"command":["true"],"env":{"KEY":"the-secret"}}`,
+	); status != 201 ||
+		strings.Contains(body, "the-secret") {
 		t.Errorf("the submitter got %d %s", status, body)
 	}
 	for _, path := range []string{"/v1/jobs", "/v1/jobs/job-1", "/v1/capacity-demand"} {
@@ -183,7 +242,15 @@ func TestEnvironmentOfAJobIsShownToItsRunnerAlone(t *testing.T) {
 			t.Errorf("%s shows %s", path, body)
 		}
 	}
-	if _, body := s.call(one, "PUT", "/v1/runners/r1/leases/l1", `{"session":"s"}`); !strings.Contains(body, "the-secret") {
+	if _, body := s.call(
+		one,
+		"PUT",
+		"/v1/runners/r1/leases/l1",
+		`{"session":"s"}`,
+	); !strings.Contains(
+		body,
+		"the-secret",
+	) {
 		t.Errorf("the runner got %s", body)
 	}
 }
@@ -224,7 +291,11 @@ func TestABadRequestIsRefusedWithItsPlace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			status, body := s.call(c.bearer, c.method, c.path, c.body)
 			var refusal problem.Problem
-			if err := json.Unmarshal([]byte(body), &refusal); err != nil || status != c.status || refusal.Status != status || !strings.Contains(refusal.Detail, c.says) || len(body) > 1000 {
+			if err := json.Unmarshal(
+				[]byte(body),
+				&refusal,
+			); err != nil || status != c.status || refusal.Status != status || !strings.Contains(refusal.Detail, c.says) ||
+				len(body) > 1000 {
 				t.Errorf("got %d %s\nwant %d with %q", status, body, c.status, c.says)
 			}
 		})
@@ -242,20 +313,30 @@ func TestAReaderThatHasTheRevisionIsToldSo(t *testing.T) {
 		s.submit(queue.Submission{})
 		changed := s.ask(token, "GET", path, "", "If-None-Match", tag)
 		_ = changed.Body.Close()
-		if first.StatusCode != 200 || again.StatusCode != 304 || changed.StatusCode != 200 || changed.Header.Get("ETag") == tag {
+		if first.StatusCode != 200 || again.StatusCode != 304 || changed.StatusCode != 200 ||
+			changed.Header.Get("ETag") == tag {
 			t.Errorf("%s (%s): %d, %d, and after a change %d", path, tag, first.StatusCode, again.StatusCode, changed.StatusCode)
 		}
 	}
 }
 
 func TestAShortTokenIsRefused(t *testing.T) {
-	if _, err := queue.NewServer(newWorld(t).Queue, "http://127.0.0.1:1", "short"); err == nil || !strings.Contains(err.Error(), "at least 16") {
+	if _, err := queue.NewServer(
+		newWorld(t).Queue,
+		"http://127.0.0.1:1",
+		"short",
+	); err == nil ||
+		!strings.Contains(err.Error(), "at least 16") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func FuzzSubmit(f *testing.F) {
-	f.Add([]byte(`{"command":["go","test"],"requirement":{"os":"linux","capabilities":["docker"],"x":1},"resources":{"cpu_milli":1,"named":{"a":1}},"env":{"A":"b"},"priority":1}`))
+	f.Add(
+		[]byte(
+			`{"command":["go","test"],"requirement":{"os":"linux","capabilities":["docker"],"x":1},"resources":{"cpu_milli":1,"named":{"a":1}},"env":{"A":"b"},"priority":1}`,
+		),
+	)
 	f.Add([]byte(`{"command":["x"],"requirement":null,"resources":{"named":null}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		s := newWorld(t)

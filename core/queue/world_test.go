@@ -69,7 +69,12 @@ func newWorld(t testing.TB, change ...func(*queue.Options)) *world {
 }
 
 // linux is a runner for most jobs.
-var linux = forgeyard.Admit{OS: "linux", Arch: "x86_64", Trust: "standard", Resources: forgeyard.Resources{CPUMilli: 4000, MemoryBytes: 8 << 30}}
+var linux = forgeyard.Admit{
+	OS:        "linux",
+	Arch:      "x86_64",
+	Trust:     "standard",
+	Resources: forgeyard.Resources{CPUMilli: 4000, MemoryBytes: 8 << 30},
+}
 
 func (w *world) admit(id string, has forgeyard.Admit) {
 	w.t.Helper()

@@ -77,7 +77,12 @@ type ResourceMismatch struct {
 
 // Text implements Detail.
 func (d ResourceMismatch) Text() string {
-	return fmt.Sprintf("the provider shows %s for key %s, but %s is recorded: neither is changed", d.Shown, d.Key, d.Recorded)
+	return fmt.Sprintf(
+		"the provider shows %s for key %s, but %s is recorded: neither is changed",
+		d.Shown,
+		d.Key,
+		d.Recorded,
+	)
 }
 
 // ResourceTaken: a resource with an instance's key is recorded for another instance.
@@ -115,8 +120,12 @@ type KeysContested struct {
 
 // Text implements Detail.
 func (d KeysContested) Text() string {
-	return fmt.Sprintf("%s is listed under the keys %s and %s: it is not changed until you resolve this", d.Resource, d.Key,
-		text.Quote(d.Other))
+	return fmt.Sprintf(
+		"%s is listed under the keys %s and %s: it is not changed until you resolve this",
+		d.Resource,
+		d.Key,
+		text.Quote(d.Other),
+	)
 }
 
 // BatchUnsupported: a request was stored as one of a batch, and the plugin makes none now.
@@ -138,8 +147,12 @@ type NotDeletable struct {
 
 // Text implements Detail.
 func (d NotDeletable) Text() string {
-	return fmt.Sprintf("plugin %s proves ownership by %s, which this version cannot check: it creates nothing that it could "+
-		"not delete", d.Plugin, text.Quote(d.Ownership))
+	return fmt.Sprintf(
+		"plugin %s proves ownership by %s, which this version cannot check: it creates nothing that it could "+
+			"not delete",
+		d.Plugin,
+		text.Quote(d.Ownership),
+	)
 }
 
 // HostUnclaimed: a provider has an inventory, and none of its assets is claimed for an

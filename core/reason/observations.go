@@ -59,7 +59,11 @@ type RunnersSilentTogether struct {
 
 // Text implements Detail.
 func (d RunnersSilentTogether) Text() string {
-	return fmt.Sprintf("%d of %d runners fell silent at once, so the manager itself may be unreachable", d.Silent, d.Runners)
+	return fmt.Sprintf(
+		"%d of %d runners fell silent at once, so the manager itself may be unreachable",
+		d.Silent,
+		d.Runners,
+	)
 }
 
 // BootstrapUnavailable: hosts of a fleet's platform couldn't enroll.

@@ -152,7 +152,12 @@ func (d RemovalTried) text() string {
 	if !d.Because.IsZero() {
 		why = d.Because.Text()
 	}
-	return fmt.Sprintf("%s still exists after %s to remove it: %s", d.Resource.text(), text.Plural(d.Attempts, "attempt"), why)
+	return fmt.Sprintf(
+		"%s still exists after %s to remove it: %s",
+		d.Resource.text(),
+		text.Plural(d.Attempts, "attempt"),
+		why,
+	)
 }
 
 // DanglingRemains: what an instance left behind couldn't be removed so far.

@@ -61,7 +61,11 @@ type OwnershipUnknown struct {
 
 // Text implements Detail.
 func (d OwnershipUnknown) Text() string {
-	return fmt.Sprintf("plugin %s proves ownership by %s, which this version cannot check", d.Plugin, text.Quote(d.Ownership))
+	return fmt.Sprintf(
+		"plugin %s proves ownership by %s, which this version cannot check",
+		d.Plugin,
+		text.Quote(d.Ownership),
+	)
 }
 
 // OtherInstallation: a resource's tags name another installation.
@@ -154,7 +158,11 @@ type CopyOfEnded struct {
 
 // Text implements Detail.
 func (d CopyOfEnded) Text() string {
-	return fmt.Sprintf("its key is of the ended instance %s, whose resource was %s: this one is a copy", d.Instance, d.Resource)
+	return fmt.Sprintf(
+		"its key is of the ended instance %s, whose resource was %s: this one is a copy",
+		d.Instance,
+		d.Resource,
+	)
 }
 
 // ProvenOrphan: a resource's tags carry our proof, and the store doesn't know its key.

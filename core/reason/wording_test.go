@@ -97,7 +97,8 @@ func TestCommandsAreQuotedForAShell(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	halted := Of(RolloutHalted{Fleet: "linux", Target: exampleTarget})
-	if got := halted.Commands(); len(got) != 2 || got[0].Line != "forgeyard-fleet image rollout linux --resume" || got[1].Does != "roll back" {
+	if got := halted.Commands(); len(got) != 2 || got[0].Line != "forgeyard-fleet image rollout linux --resume" ||
+		got[1].Does != "roll back" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -49,28 +49,69 @@ const resourcePrefix = "resource:"
 
 // columns are all columns but those of named resources, which columnNamed makes.
 var columns = []*column{
-	{name: "arrival", doc: "When the job began to wait: RFC 3339 (`2026-10-05T09:30:00Z`) or seconds since 1970. Required."},
+	{
+		name: "arrival",
+		doc:  "When the job began to wait: RFC 3339 (`2026-10-05T09:30:00Z`) or seconds since 1970. Required.",
+	},
 	{name: "duration", doc: "How long it ran: `10m`, `1h30m` or seconds. Required."},
-	{name: "scheduler", doc: "Whose job it is, as `TYPE.NAME` of the scheduler block. Required where the fleets follow several.", read: readScheduler},
-	{name: "queue", doc: "The queue it waited in, at a scheduler that has queues (`reviewos`): the `queue` block says what its jobs need.", read: readQueue},
+	{
+		name: "scheduler",
+		doc:  "Whose job it is, as `TYPE.NAME` of the scheduler block. Required where the fleets follow several.",
+		read: readScheduler,
+	},
+	{
+		name: "queue",
+		doc:  "The queue it waited in, at a scheduler that has queues (`reviewos`): the `queue` block says what its jobs need.",
+		read: readQueue,
+	},
 	text("os", "Operating system: `linux`, `darwin`, `windows`.", func(k *kindDraft) *string { return &k.Requirement.OS }),
 	text("arch", "`x86_64` or `arm64`.", func(k *kindDraft) *string { return &k.Requirement.Arch }),
-	words("capabilities", "Capabilities that its host must have, between semicolons: `docker;git`.", func(k *kindDraft) *[]string { return &k.Requirement.Capabilities }),
+	words(
+		"capabilities",
+		"Capabilities that its host must have, between semicolons: `docker;git`.",
+		func(k *kindDraft) *[]string { return &k.Requirement.Capabilities },
+	),
 	text("trust", "The trust class of its host, exactly.", func(k *kindDraft) *string { return &k.Requirement.Trust }),
-	words("regions", "Regions in which it must stay, between semicolons.", func(k *kindDraft) *[]string { return &k.Requirement.Regions }),
-	words("toolchain", "Toolchains that its host must have, between semicolons.", func(k *kindDraft) *[]string { return &k.Requirement.Toolchain }),
+	words(
+		"regions",
+		"Regions in which it must stay, between semicolons.",
+		func(k *kindDraft) *[]string { return &k.Requirement.Regions },
+	),
+	words(
+		"toolchain",
+		"Toolchains that its host must have, between semicolons.",
+		func(k *kindDraft) *[]string { return &k.Requirement.Toolchain },
+	),
 	text("device", "The device that must be attached.", func(k *kindDraft) *string { return &k.Requirement.Device }),
-	text("isolation", "The isolation that its host must give.", func(k *kindDraft) *string { return &k.Requirement.Isolation }),
+	text(
+		"isolation",
+		"The isolation that its host must give.",
+		func(k *kindDraft) *string { return &k.Requirement.Isolation },
+	),
 	flag("signing", "`true`: the job signs.", func(k *kindDraft) *bool { return &k.Requirement.Signing }),
-	flag("confidential", "`true`: it needs confidential compute.", func(k *kindDraft) *bool { return &k.Requirement.Confidential }),
+	flag(
+		"confidential",
+		"`true`: it needs confidential compute.",
+		func(k *kindDraft) *bool { return &k.Requirement.Confidential },
+	),
 	text("tenant", "Whose job it is.", func(k *kindDraft) *string { return &k.Requirement.Tenant }),
 	text("project", "Which project it is of.", func(k *kindDraft) *string { return &k.Requirement.Project }),
-	{name: "cpu", doc: "Processors that it takes: `2`, `0.5`.", refines: true, read: func(k *kindDraft, cell string) (err error) {
-		return reading(cell, &k.Resources.CPUMilli, readCPU)
-	}},
-	{name: "memory", doc: "Memory that it takes: `4GiB`, or a number of bytes.", refines: true, read: func(k *kindDraft, cell string) error {
-		return reading(cell, &k.Resources.MemoryBytes, readSize)
-	}},
+	{
+		name:    "cpu",
+		doc:     "Processors that it takes: `2`, `0.5`.",
+		refines: true,
+		read: func(k *kindDraft, cell string) (err error) {
+			return reading(cell, &k.Resources.CPUMilli, readCPU)
+		},
+	},
+	{
+		name:    "memory",
+		doc:     "Memory that it takes: `4GiB`, or a number of bytes.",
+		refines: true,
+		read: func(k *kindDraft, cell string) error {
+			return reading(cell, &k.Resources.MemoryBytes, readSize)
+		},
+	},
 	{name: "disk", doc: "Disk that it takes, likewise.", refines: true, read: func(k *kindDraft, cell string) error {
 		return reading(cell, &k.Resources.DiskBytes, readSize)
 	}},
@@ -78,8 +119,17 @@ var columns = []*column{
 		return reading(cell, &k.Resources.GPU, readCount)
 	}},
 	{name: resourcePrefix + "NAME", doc: "How much it takes of the named resource NAME; one column for each name."},
-	{name: "priority", doc: "A whole number: jobs of a higher one are served first. Left out: 0.", refines: true, read: readPriority},
-	flag("preemptible", "`true`: it may run on hosts that the provider can take away.", func(k *kindDraft) *bool { return &k.PreemptibleAllowed }),
+	{
+		name:    "priority",
+		doc:     "A whole number: jobs of a higher one are served first. Left out: 0.",
+		refines: true,
+		read:    readPriority,
+	},
+	flag(
+		"preemptible",
+		"`true`: it may run on hosts that the provider can take away.",
+		func(k *kindDraft) *bool { return &k.PreemptibleAllowed },
+	),
 }
 
 // columnNamed is the column of a name; nil: there is none.
@@ -97,7 +147,10 @@ func columnNamed(name string) *column {
 			return nil
 		}}
 	}
-	n := slices.IndexFunc(columns, func(c *column) bool { return c.name == name && !strings.HasPrefix(name, resourcePrefix) })
+	n := slices.IndexFunc(
+		columns,
+		func(c *column) bool { return c.name == name && !strings.HasPrefix(name, resourcePrefix) },
+	)
 	if n < 0 {
 		return nil
 	}

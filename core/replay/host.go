@@ -140,9 +140,19 @@ func (r *replay) launch(f *fleetState, why reason.Reason) {
 	r.launches++
 	h := &host{fleet: f, free: slices.Clone(f.capacity), launched: r.now}
 	h.CapacityInstance = fleet.CapacityInstance{
-		ID: fleet.CapacityInstanceID(fmt.Sprintf("host-%09d", r.launches)), Fleet: f.ID, Provider: f.Provider,
-		State: fleet.Provisioning, Since: at(r.now), Created: at(r.now), Cause: string(lifecycle.IntentCommitted), Reason: why,
-		Class: f.class, Image: f.image, InstanceDigest: f.digest, ImageDigest: f.Image.Digest, Cost: f.Cost.Of(),
+		ID:               fleet.CapacityInstanceID(fmt.Sprintf("host-%09d", r.launches)),
+		Fleet:            f.ID,
+		Provider:         f.Provider,
+		State:            fleet.Provisioning,
+		Since:            at(r.now),
+		Created:          at(r.now),
+		Cause:            string(lifecycle.IntentCommitted),
+		Reason:           why,
+		Class:            f.class,
+		Image:            f.image,
+		InstanceDigest:   f.digest,
+		ImageDigest:      f.Image.Digest,
+		Cost:             f.Cost.Of(),
 		ProviderInstance: fleet.ProviderInstanceRef(fmt.Sprintf("host-%09d", r.launches)),
 		Admission:        fleet.Admission{Policy: f.Admission},
 	}
@@ -194,7 +204,8 @@ func (r *replay) leaveWhenIdle(h *host) {
 
 // leave ends a host, unless its drain was taken back since the event was made.
 func (r *replay) leave(h *host) {
-	leaves := h.State == fleet.Terminating || h.State == fleet.Draining && r.now-h.Since.UnixNano() >= int64(r.settings.Step)
+	leaves := h.State == fleet.Terminating ||
+		h.State == fleet.Draining && r.now-h.Since.UnixNano() >= int64(r.settings.Step)
 	if leaves && !h.gone && h.Leases == 0 {
 		r.end(h)
 	}

@@ -13,7 +13,10 @@ import (
 func Fleets(d fleet.Definition) []fleet.ManagedFleet {
 	var out []fleet.ManagedFleet
 	for _, f := range d.Fleets {
-		out = append(out, fleet.ManagedFleet{ID: fleet.RunnerFleetID(f.Address), RunnerFleet: f, Operational: fleet.FleetActive, Serial: 1})
+		out = append(
+			out,
+			fleet.ManagedFleet{ID: fleet.RunnerFleetID(f.Address), RunnerFleet: f, Operational: fleet.FleetActive, Serial: 1},
+		)
 	}
 	return out
 }
@@ -43,7 +46,11 @@ func (r *replay) snapshot() snapshot.Snapshot {
 		s.Usage[h.ID] = h.Usage
 	}
 	s.State = snapshot.State{
-		Fleets: r.settings.Fleets, Reservations: r.settings.Reservations, Policy: r.settings.Allowed, Commitments: r.commitments, Instances: r.shown,
+		Fleets:       r.settings.Fleets,
+		Reservations: r.settings.Reservations,
+		Policy:       r.settings.Allowed,
+		Commitments:  r.commitments,
+		Instances:    r.shown,
 	}
 	s.Demand, s.Scaled = r.demand(), map[fleet.RunnerFleetID]time.Time{}
 	for _, f := range r.fleets {
@@ -84,7 +91,13 @@ func (r *replay) demand() map[fleet.SchedulerAddress]snapshot.Demand {
 func (r *replay) nearest(k *kindState) planner.UnplacedDemand {
 	group := k.QueuedDemand
 	group.Count, group.Admissible = k.unrunnable, k.unrunnable
-	s := snapshot.Snapshot{Now: at(r.now), AgentVersion: agentVersion, State: snapshot.State{Fleets: r.settings.Fleets, Policy: r.settings.Allowed}}
-	s.Demand = map[fleet.SchedulerAddress]snapshot.Demand{k.Scheduler: {Snapshot: fleet.CapacityDemandSnapshot{Queued: []fleet.QueuedDemand{group}}}}
+	s := snapshot.Snapshot{
+		Now:          at(r.now),
+		AgentVersion: agentVersion,
+		State:        snapshot.State{Fleets: r.settings.Fleets, Policy: r.settings.Allowed},
+	}
+	s.Demand = map[fleet.SchedulerAddress]snapshot.Demand{
+		k.Scheduler: {Snapshot: fleet.CapacityDemandSnapshot{Queued: []fleet.QueuedDemand{group}}},
+	}
 	return planner.Plan(s).Unplaced[0] // there is one, since the planner judged that nothing can
 }

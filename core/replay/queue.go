@@ -56,7 +56,8 @@ func (r *replay) fill(h *host) {
 			if k.count() == 0 || !k.can[h.fleet] || !h.fits(k.need) {
 				continue
 			}
-			if best == nil || k.Priority > best.Priority || k.Priority == best.Priority && k.waiting[k.first] < best.waiting[best.first] {
+			if best == nil || k.Priority > best.Priority ||
+				k.Priority == best.Priority && k.waiting[k.first] < best.waiting[best.first] {
 				best = k
 			}
 		}

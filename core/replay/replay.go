@@ -86,7 +86,12 @@ func Run(ctx context.Context, s Settings, trace *Trace) (*Result, error) {
 		s.Policy = planner.Plan
 	}
 	if s.Boot < 0 || s.Step <= 0 || s.Relaunch < 0 {
-		return nil, fmt.Errorf("replay: boot is %s, step %s, relaunch %s; none can be negative, and step is more than zero", s.Boot, s.Step, s.Relaunch)
+		return nil, fmt.Errorf(
+			"replay: boot is %s, step %s, relaunch %s; none can be negative, and step is more than zero",
+			s.Boot,
+			s.Step,
+			s.Relaunch,
+		)
 	}
 	trace = trace.between(s.From, s.Until)
 	if len(trace.Jobs) == 0 {
@@ -112,7 +117,13 @@ func (t *Trace) between(from, until time.Time) *Trace {
 }
 
 func newReplay(s Settings, trace *Trace) *replay {
-	r := &replay{settings: s, trace: trace, dimensions: dimensionsOf(trace.Kinds), byID: map[fleet.RunnerFleetID]*fleetState{}, changed: true}
+	r := &replay{
+		settings:   s,
+		trace:      trace,
+		dimensions: dimensionsOf(trace.Kinds),
+		byID:       map[fleet.RunnerFleetID]*fleetState{},
+		changed:    true,
+	}
 	for _, f := range s.Fleets {
 		state := r.newFleet(f)
 		r.fleets = append(r.fleets, state)

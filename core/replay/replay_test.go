@@ -44,7 +44,11 @@ func builders(change func(*fleet.RunnerFleet)) fleet.ManagedFleet {
 // jobs is a trace of "ARRIVAL DURATION" with the arrival as a duration after
 // monday; each job takes two processors.
 func jobs(lines ...string) *Trace {
-	trace := &Trace{Kinds: []Kind{{Scheduler: "forgeyard.ci", QueuedDemand: fleet.QueuedDemand{Resources: fleet.ResourceCapacity{CPUMilli: 2000}}}}}
+	trace := &Trace{
+		Kinds: []Kind{
+			{Scheduler: "forgeyard.ci", QueuedDemand: fleet.QueuedDemand{Resources: fleet.ResourceCapacity{CPUMilli: 2000}}},
+		},
+	}
 	for _, line := range lines {
 		after, lasts, _ := strings.Cut(line, " ")
 		trace.Jobs = append(trace.Jobs, Job{Arrival: monday.Add(must(after)).UnixNano(), Duration: must(lasts)})
@@ -92,7 +96,8 @@ func TestJobWaitsForStepAndBootAndIsBilledToItsEnd(t *testing.T) {
 	if want := (fleet.Money{Micros: int64(lived.Hours() * 1e6), Currency: "USD"}); r.Costs[0] != want {
 		t.Errorf("it cost %s, want %s", r.Costs[0], want)
 	}
-	if r.Total.Launches != 2 || r.Total.Relaunches != 0 || r.Total.BusyHours != 0.25 || r.Total.Utilisation != 0.125/lived.Hours() {
+	if r.Total.Launches != 2 || r.Total.Relaunches != 0 || r.Total.BusyHours != 0.25 ||
+		r.Total.Utilisation != 0.125/lived.Hours() {
 		t.Errorf("%+v", r.Total)
 	}
 }
@@ -195,7 +200,12 @@ func TestFromAndUntilTakeAPartOfTheTrace(t *testing.T) {
 
 func TestAReplayEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := Settings{Fleets: []fleet.ManagedFleet{builders(nil)}, Boot: DefaultBoot, Step: DefaultStep, Progress: func(int, int) { cancel() }}
+	s := Settings{
+		Fleets:   []fleet.ManagedFleet{builders(nil)},
+		Boot:     DefaultBoot,
+		Step:     DefaultStep,
+		Progress: func(int, int) { cancel() },
+	}
 	var lines []string
 	for n := range 5000 {
 		lines = append(lines, fmt.Sprintf("%ds 1m", n*100))
@@ -208,7 +218,9 @@ func TestAReplayEndsWithItsContext(t *testing.T) {
 func TestWhatIsUnknownOfAFleetIsSaid(t *testing.T) {
 	market := builders(func(f *fleet.RunnerFleet) { f.Market = true })
 	limited := builders(func(f *fleet.RunnerFleet) {
-		f.Address, f.Market, f.Cost = "fleet.limited", true, fleet.CostPolicy{MaxHourly: fleet.Money{Micros: 1, Currency: "USD"}}
+		f.Address, f.Market, f.Cost = "fleet.limited", true, fleet.CostPolicy{
+			MaxHourly: fleet.Money{Micros: 1, Currency: "USD"},
+		}
 	})
 	alone := builders(func(f *fleet.RunnerFleet) { f.Address, f.Scheduler = "fleet.fixed", "" })
 	r := run(t, jobs("0s 1m"), nil, market, limited, alone)
@@ -227,7 +239,10 @@ func randomTrace(random *rand.Rand, count int) *Trace {
 	trace := &Trace{}
 	for range 1 + random.IntN(4) {
 		k := Kind{Scheduler: "forgeyard.ci"}
-		k.Resources = fleet.ResourceCapacity{CPUMilli: 1000 * random.Int64N(6), MemoryBytes: random.Int64N(20) << 30} // some are too large
+		k.Resources = fleet.ResourceCapacity{
+			CPUMilli:    1000 * random.Int64N(6),
+			MemoryBytes: random.Int64N(20) << 30,
+		} // some are too large
 		k.Priority = random.IntN(2)
 		trace.Kinds = append(trace.Kinds, k)
 	}
@@ -236,7 +251,14 @@ func randomTrace(random *rand.Rand, count int) *Trace {
 		if random.IntN(5) == 0 {
 			at = at.Add(time.Duration(random.Int64N(int64(time.Hour))))
 		}
-		trace.Jobs = append(trace.Jobs, Job{Arrival: at.UnixNano(), Duration: time.Duration(random.Int64N(int64(30 * time.Minute))), Kind: int32(random.IntN(len(trace.Kinds)))})
+		trace.Jobs = append(
+			trace.Jobs,
+			Job{
+				Arrival:  at.UnixNano(),
+				Duration: time.Duration(random.Int64N(int64(30 * time.Minute))),
+				Kind:     int32(random.IntN(len(trace.Kinds))),
+			},
+		)
 	}
 	return trace
 }
@@ -256,23 +278,30 @@ func TestNoJobIsLostAndNoHostIsOverfull(t *testing.T) {
 		})
 		trace := randomTrace(random, 1+random.IntN(50))
 		leased := map[fleet.CapacityInstanceID]int{}
-		s := Settings{Fleets: []fleet.ManagedFleet{f}, Boot: DefaultBoot, Step: DefaultStep, Relaunch: DefaultRelaunch, Policy: func(in snapshot.Snapshot) planner.Output {
-			seen := map[fleet.CapacityInstanceID]bool{}
-			for _, i := range in.ObservedInstances() {
-				seen[i.ID] = true
-				if i.Leases < 0 || i.Leases > int(f.Class.Resources.Slots) || i.Busy != (i.Leases > 0) || i.Busy && i.State == fleet.Provisioning {
-					t.Fatalf("%s is %s with %d jobs", i.ID, i.State, i.Leases)
+		s := Settings{
+			Fleets:   []fleet.ManagedFleet{f},
+			Boot:     DefaultBoot,
+			Step:     DefaultStep,
+			Relaunch: DefaultRelaunch,
+			Policy: func(in snapshot.Snapshot) planner.Output {
+				seen := map[fleet.CapacityInstanceID]bool{}
+				for _, i := range in.ObservedInstances() {
+					seen[i.ID] = true
+					if i.Leases < 0 || i.Leases > int(f.Class.Resources.Slots) || i.Busy != (i.Leases > 0) ||
+						i.Busy && i.State == fleet.Provisioning {
+						t.Fatalf("%s is %s with %d jobs", i.ID, i.State, i.Leases)
+					}
+					if i.State == fleet.Draining && i.Leases > leased[i.ID] {
+						t.Fatalf("%s got a job while it drained", i.ID)
+					}
+					leased[i.ID] = i.Leases
 				}
-				if i.State == fleet.Draining && i.Leases > leased[i.ID] {
-					t.Fatalf("%s got a job while it drained", i.ID)
+				if len(seen) > f.Scaling.Max {
+					t.Fatalf("%d hosts, and max is %d", len(seen), f.Scaling.Max)
 				}
-				leased[i.ID] = i.Leases
-			}
-			if len(seen) > f.Scaling.Max {
-				t.Fatalf("%d hosts, and max is %d", len(seen), f.Scaling.Max)
-			}
-			return planner.Plan(in)
-		}}
+				return planner.Plan(in)
+			},
+		}
 		r, err := Run(context.Background(), s, trace)
 		if err != nil {
 			t.Fatal(err)
@@ -280,7 +309,8 @@ func TestNoJobIsLostAndNoHostIsOverfull(t *testing.T) {
 		if r.Ran+r.Unrunnable+r.Unfinished != len(trace.Jobs) || r.Unfinished != 0 || r.Total.Jobs != r.Ran {
 			t.Fatalf("%d jobs: %d ran, %d can't, %d didn't", len(trace.Jobs), r.Ran, r.Unrunnable, r.Unfinished)
 		}
-		if r.Total.BusyHours > r.Total.InstanceHours+1e-9 || r.Total.Utilisation > 1+1e-9 || r.Wait.P50 > r.Wait.P95 || r.Wait.P99 > r.Wait.Max {
+		if r.Total.BusyHours > r.Total.InstanceHours+1e-9 || r.Total.Utilisation > 1+1e-9 || r.Wait.P50 > r.Wait.P95 ||
+			r.Wait.P99 > r.Wait.Max {
 			t.Fatalf("%+v %+v", r.Total, r.Wait)
 		}
 	})

@@ -187,13 +187,26 @@ func notes(f *fleetState) (out []string) {
 		} else if !f.Cost.MaxHourly.IsZero() || !f.Cost.MaxDaily.IsZero() {
 			price += ", so its cost limits hold nothing back"
 		}
-		out = append(out, fmt.Sprintf("The offers of %s aren't known here, since no plugin is asked: there is always room, %s.", f.Address, price))
+		out = append(
+			out,
+			fmt.Sprintf(
+				"The offers of %s aren't known here, since no plugin is asked: there is always room, %s.",
+				f.Address,
+				price,
+			),
+		)
 	}
 	switch {
 	case f.Joined:
-		out = append(out, fmt.Sprintf("The hosts of %s are joined by a person: none of them is there in a replay.", f.Address))
+		out = append(
+			out,
+			fmt.Sprintf("The hosts of %s are joined by a person: none of them is there in a replay.", f.Address),
+		)
 	case f.Scheduler == "":
-		out = append(out, fmt.Sprintf("%s follows no scheduler: it has the size of its file, and no job of the trace runs there.", f.Address))
+		out = append(
+			out,
+			fmt.Sprintf("%s follows no scheduler: it has the size of its file, and no job of the trace runs there.", f.Address),
+		)
 	}
 	return out
 }
@@ -213,8 +226,15 @@ func waitOf(waits []time.Duration) Wait {
 	}
 	n := float64(len(waits))
 	return Wait{
-		P50: percentile(waits, 50), P95: percentile(waits, 95), P99: percentile(waits, 99), Max: waits[len(waits)-1].Seconds(),
-		Mean: sum / n, Waited: float64(waited) / n,
+		P50: percentile(
+			waits,
+			50,
+		),
+		P95:    percentile(waits, 95),
+		P99:    percentile(waits, 99),
+		Max:    waits[len(waits)-1].Seconds(),
+		Mean:   sum / n,
+		Waited: float64(waited) / n,
 	}
 }
 

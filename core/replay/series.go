@@ -74,7 +74,10 @@ func (s *series) moments() []Moment {
 	var out []Moment
 	for n, one := range s.sums {
 		lasts := min(s.width, s.last-s.begin-int64(n)*s.width)
-		out = append(out, Moment{Waiting: one.waiting, Hosts: float64(one.hosts) / float64(lasts), Busy: float64(one.busy) / float64(lasts)})
+		out = append(
+			out,
+			Moment{Waiting: one.waiting, Hosts: float64(one.hosts) / float64(lasts), Busy: float64(one.busy) / float64(lasts)},
+		)
 	}
 	return out
 }

@@ -136,9 +136,17 @@ func (r *traceReader) unreadable(err error) error {
 	case r.bounded.long:
 		r.mistake(r.line+1, 1, "a row has more than %d bytes; is a quote (\") not closed?", maxRow)
 	case is && errors.Is(err, csv.ErrBareQuote):
-		r.mistake(syntax.Line, syntax.Column, "a quote (\") in the middle of a cell; put the whole cell in quotes and double those in it")
+		r.mistake(
+			syntax.Line,
+			syntax.Column,
+			"a quote (\") in the middle of a cell; put the whole cell in quotes and double those in it",
+		)
 	case is && errors.Is(err, csv.ErrQuote):
-		r.mistake(syntax.Line, syntax.Column, "a quote (\") that isn't closed, or text after a closed one; a cell is either all in quotes or not at all")
+		r.mistake(
+			syntax.Line,
+			syntax.Column,
+			"a quote (\") that isn't closed, or text after a closed one; a cell is either all in quotes or not at all",
+		)
 	default:
 		return err
 	}
@@ -185,7 +193,13 @@ func (r *traceReader) readHeader() bool {
 		}
 	}
 	if len(r.schedulers) > 1 && !seen["scheduler"] {
-		r.mistake(1, 1, "the fleets follow %d schedulers, so a column \"scheduler\" must say whose each job is: %s", len(r.schedulers), addresses(r.schedulers))
+		r.mistake(
+			1,
+			1,
+			"the fleets follow %d schedulers, so a column \"scheduler\" must say whose each job is: %s",
+			len(r.schedulers),
+			addresses(r.schedulers),
+		)
 	}
 	return len(r.mistakes.Each) == 0
 }

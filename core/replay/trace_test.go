@@ -41,17 +41,39 @@ func TestEveryColumnOfATraceIsRead(t *testing.T) {
 	trace := mustRead(t, strings.Join(header, ",")+"\n"+strings.Join(row, ",")+"\n", oneScheduler)
 	want := Kind{Scheduler: "forgeyard.ci", QueuedDemand: fleet.QueuedDemand{
 		Requirement: fleet.SchedulingRequirementSet{
-			OS: "linux", Arch: "arm64", Capabilities: []string{"docker", "git"}, Trust: "standard", Tenant: "acme", Project: "shop",
-			Regions: []string{"eu-1", "eu-2"}, Toolchain: []string{"go-1.26"}, Device: "phone", Isolation: "vm", Signing: true, Confidential: true,
+			OS:           "linux",
+			Arch:         "arm64",
+			Capabilities: []string{"docker", "git"},
+			Trust:        "standard",
+			Tenant:       "acme",
+			Project:      "shop",
+			Regions: []string{
+				"eu-1",
+				"eu-2",
+			},
+			Toolchain:    []string{"go-1.26"},
+			Device:       "phone",
+			Isolation:    "vm",
+			Signing:      true,
+			Confidential: true,
 		},
-		Resources: fleet.ResourceCapacity{CPUMilli: 500, MemoryBytes: 4 << 30, DiskBytes: 1024, GPU: 1, Named: map[string]int64{"Licence": 3}},
-		Priority:  -2, PreemptibleAllowed: true,
+		Resources: fleet.ResourceCapacity{
+			CPUMilli:    500,
+			MemoryBytes: 4 << 30,
+			DiskBytes:   1024,
+			GPU:         1,
+			Named:       map[string]int64{"Licence": 3},
+		},
+		Priority:           -2,
+		PreemptibleAllowed: true,
 	}}
 	if diff := cmp.Diff([]Kind{want}, trace.Kinds); diff != "" {
 		t.Error(diff)
 	}
 	job := trace.Jobs[0]
-	if at := time.Unix(0, job.Arrival).UTC(); at.Format(time.RFC3339Nano) != "2026-10-05T07:30:00.25Z" || job.Duration != 90*time.Minute {
+	if at := time.Unix(0, job.Arrival).
+		UTC(); at.Format(time.RFC3339Nano) != "2026-10-05T07:30:00.25Z" ||
+		job.Duration != 90*time.Minute {
 		t.Errorf("got %s and %s", at, job.Duration)
 	}
 }
@@ -69,18 +91,33 @@ func TestATraceMayBeUnsortedAndInSeconds(t *testing.T) {
 }
 
 func TestEqualRequirementsAreOneKindHoweverTheyAreWritten(t *testing.T) {
-	trace := mustRead(t, "arrival,duration,memory,capabilities,cpu\n1,1,1GiB,a;b,1\n1,1,1073741824,b;a,1.0\n1,1,1024MiB, a ; b ;,1.000\n1,1,2GiB,a;b,1\n", oneScheduler)
+	trace := mustRead(
+		t,
+		"arrival,duration,memory,capabilities,cpu\n1,1,1GiB,a;b,1\n1,1,1073741824,b;a,1.0\n1,1,1024MiB, a ; b ;,1.000\n1,1,2GiB,a;b,1\n",
+		oneScheduler,
+	)
 	if len(trace.Kinds) != 2 || trace.Jobs[2].Kind != 0 || trace.Jobs[3].Kind != 1 {
 		t.Errorf("%d kinds: %+v", len(trace.Kinds), trace.Jobs)
 	}
 }
 
 func TestAQueueOfATraceIsWhatItsBlockSays(t *testing.T) {
-	class := fleet.CapacityClass{Name: "big", Platform: fleet.Platform{OS: "linux", Arch: "x86_64"}, Trust: "standard", Resources: fleet.ResourceCapacity{CPUMilli: 8000, Slots: 1}}
-	schedulers := []fleet.Scheduler{{Address: "reviewos.main", Queues: []fleet.SchedulerQueue{{Name: "linux-big", ID: 7, Class: class, Preemptible: true}}}}
+	class := fleet.CapacityClass{
+		Name:      "big",
+		Platform:  fleet.Platform{OS: "linux", Arch: "x86_64"},
+		Trust:     "standard",
+		Resources: fleet.ResourceCapacity{CPUMilli: 8000, Slots: 1},
+	}
+	schedulers := []fleet.Scheduler{
+		{
+			Address: "reviewos.main",
+			Queues:  []fleet.SchedulerQueue{{Name: "linux-big", ID: 7, Class: class, Preemptible: true}},
+		},
+	}
 	trace := mustRead(t, "arrival,duration,queue,priority\n1,1,linux-big,5\n1,1,other,\n", schedulers)
 	mapped, unmapped := trace.Kinds[0], trace.Kinds[1]
-	if mapped.Requirement.Class != "big" || mapped.Resources.CPUMilli != 8000 || !mapped.PreemptibleAllowed || mapped.Priority != 5 {
+	if mapped.Requirement.Class != "big" || mapped.Resources.CPUMilli != 8000 || !mapped.PreemptibleAllowed ||
+		mapped.Priority != 5 {
 		t.Errorf("%+v", mapped)
 	}
 	if unmapped.Requirement.Queue != "other" || unmapped.Requirement.Class != "" {
@@ -155,7 +192,8 @@ func TestExactlyAsManyMistakesAsAreToldAreNotCalledMore(t *testing.T) {
 func TestOfManyMistakesTheFirstAreTold(t *testing.T) {
 	_, err := ReadTrace("jobs.csv", strings.NewReader("arrival,duration\n"+strings.Repeat("x,1\n", 1000)), oneScheduler)
 	mistakes, is := errors.AsType[*Mistakes](err)
-	if !is || len(mistakes.Each) != MaxMistakes || !mistakes.More || !strings.HasSuffix(err.Error(), "\nThere are more; the first 20 are shown.") {
+	if !is || len(mistakes.Each) != MaxMistakes || !mistakes.More ||
+		!strings.HasSuffix(err.Error(), "\nThere are more; the first 20 are shown.") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -174,12 +212,18 @@ type endless struct{ text string }
 func (e endless) Read(p []byte) (int, error) { return copy(p, strings.Repeat(e.text, len(p))), nil }
 
 func TestAQuoteThatNeverEndsDoesNotFillTheMemory(t *testing.T) {
-	_, err := ReadTrace("jobs.csv", io.MultiReader(strings.NewReader("arrival,duration\n1,1\n1,\""), endless{"x"}), oneScheduler)
-	if want := `jobs.csv:3:1: a row has more than 1048576 bytes; is a quote (") not closed?`; err == nil || err.Error() != want {
+	_, err := ReadTrace(
+		"jobs.csv",
+		io.MultiReader(strings.NewReader("arrival,duration\n1,1\n1,\""), endless{"x"}),
+		oneScheduler,
+	)
+	if want := `jobs.csv:3:1: a row has more than 1048576 bytes; is a quote (") not closed?`; err == nil ||
+		err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 	_, err = ReadTrace("jobs.csv", endless{"x"}, oneScheduler)
-	if want := `jobs.csv:1:1: a row has more than 1048576 bytes; is a quote (") not closed?`; err == nil || err.Error() != want {
+	if want := `jobs.csv:1:1: a row has more than 1048576 bytes; is a quote (") not closed?`; err == nil ||
+		err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 }

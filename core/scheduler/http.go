@@ -28,7 +28,10 @@ func NewHTTPClient() *http.Client {
 func StatusWords(response *http.Response) string {
 	status := strings.TrimSpace(response.Status)
 	if to := response.Header.Get("Location"); response.StatusCode/100 == 3 && to != "" {
-		status += fmt.Sprintf(", which sends to %q; that isn't followed, since the token would go there: give the address that answers itself as the url", Printable(to))
+		status += fmt.Sprintf(
+			", which sends to %q; that isn't followed, since the token would go there: give the address that answers itself as the url",
+			Printable(to),
+		)
 	}
 	return status
 }

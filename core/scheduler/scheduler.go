@@ -39,7 +39,7 @@ type Uncordoner interface {
 // Remover is a scheduler that wants to be told that a runner is gone for good.
 type Remover interface {
 	// Remove forgets a runner. Jobs that it still has were lost to the
-	// infrastructure, and are run again [40].
+	// infrastructure, and are run again (spec §40).
 	Remove(ctx context.Context, r Known, reason RemovalReason) error
 }
 
@@ -115,7 +115,7 @@ type Listing struct {
 type RemovalReason string
 
 // RemovedNormally is the end of an idle runner. RemovedInfrastructure: the host
-// was lost, and jobs that it had didn't fail by themselves [40].
+// was lost, and jobs that it had didn't fail by themselves (spec §40).
 const (
 	RemovedNormally       RemovalReason = "normal"
 	RemovedInfrastructure RemovalReason = "infrastructure"

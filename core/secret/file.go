@@ -39,7 +39,11 @@ func ReadFile(path string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is not a regular file")
 	case modesCount && info.Mode().Perm()&0o077 != 0:
-		return nil, fmt.Errorf("others than its owner may use the file (mode %04o); run: chmod 600 %s", info.Mode().Perm(), path)
+		return nil, fmt.Errorf(
+			"others than its owner may use the file (mode %04o); run: chmod 600 %s",
+			info.Mode().Perm(),
+			path,
+		)
 	case info.Size() > maxFileBytes:
 		return nil, fmt.Errorf("the file is larger than %d KiB; is it the right one?", maxFileBytes>>10)
 	}

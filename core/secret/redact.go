@@ -122,8 +122,19 @@ func formsOf(value string) []string {
 			continue
 		}
 		for _, one := range []string{part, trimmed} {
-			forms = append(forms, one, quoted(strconv.Quote(one)), quoted(strconv.QuoteToASCII(one)), html.EscapeString(one),
-				url.QueryEscape(one), url.PathEscape(one), hex.EncodeToString([]byte(one)), strings.ToUpper(hex.EncodeToString([]byte(one))))
+			forms = append(
+				forms,
+				one,
+				quoted(strconv.Quote(one)),
+				quoted(strconv.QuoteToASCII(one)),
+				html.EscapeString(one),
+				url.QueryEscape(
+					one,
+				),
+				url.PathEscape(one),
+				hex.EncodeToString([]byte(one)),
+				strings.ToUpper(hex.EncodeToString([]byte(one))),
+			)
 			forms = append(forms, jsonForms(one)...)
 			forms = append(forms, base64Forms(one)...)
 		}

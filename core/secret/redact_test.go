@@ -28,9 +28,18 @@ func TestASecretIsHiddenInEveryFormThatProgramsPrint(t *testing.T) {
 			t.Fatal(err)
 		}
 		forms := map[string]string{
-			"itself": value, "JSON": string(plain), "JSON without HTML escapes": unescaped.String(),
-			"%q": fmt.Sprintf("%q", value), "%+q": fmt.Sprintf("%+q", value), "HTML": html.EscapeString(value),
-			"a query": url.QueryEscape(value), "a path": url.PathEscape(value), "hex": fmt.Sprintf("%x", value), "HEX": fmt.Sprintf("%X", value),
+			"itself":                    value,
+			"JSON":                      string(plain),
+			"JSON without HTML escapes": unescaped.String(),
+			"%q":                        fmt.Sprintf("%q", value),
+			"%+q":                       fmt.Sprintf("%+q", value),
+			"HTML":                      html.EscapeString(value),
+			"a query": url.QueryEscape(
+				value,
+			),
+			"a path": url.PathEscape(value),
+			"hex":    fmt.Sprintf("%x", value),
+			"HEX":    fmt.Sprintf("%X", value),
 		}
 		for _, user := range []string{"", "u", "us", "use"} {
 			forms["base64 after "+user] = base64.StdEncoding.EncodeToString([]byte(user + value))
@@ -42,7 +51,8 @@ func TestASecretIsHiddenInEveryFormThatProgramsPrint(t *testing.T) {
 		}
 		for name, form := range forms {
 			got := h.Redact("before " + form + " after")
-			if !strings.Contains(got, secret.Redacted) || !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") {
+			if !strings.Contains(got, secret.Redacted) || !strings.HasPrefix(got, "before ") ||
+				!strings.HasSuffix(got, " after") {
 				t.Errorf("%s of %q became %q", name, value, got)
 			}
 			// Of base64, four digits at either end may depend on what is around.
@@ -123,7 +133,8 @@ func FuzzHide(f *testing.F) {
 		var h secret.Redactor
 		h.Add(value)
 		trimmed := strings.TrimSpace(value)
-		if len(trimmed) < secret.ShortestRedacted || strings.Contains(secret.Redacted, trimmed) || strings.Contains(before+after, trimmed) {
+		if len(trimmed) < secret.ShortestRedacted || strings.Contains(secret.Redacted, trimmed) ||
+			strings.Contains(before+after, trimmed) {
 			return
 		}
 		if got := h.Redact(before + value + after); len(value) > 2*len(secret.Redacted) && strings.Contains(got, value) {

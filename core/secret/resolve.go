@@ -174,7 +174,12 @@ func (r Resolver) read(reference fleet.SecretReference) (value, reason string) {
 
 // walk visits the references of a body. Replaced gets the body with what resolve
 // gave, and isn't called for a body without references.
-func walk(ctx context.Context, body json.RawMessage, replaced func(any), resolve func(fleet.SecretReference) (value, reason string)) error {
+func walk(
+	ctx context.Context,
+	body json.RawMessage,
+	replaced func(any),
+	resolve func(fleet.SecretReference) (value, reason string),
+) error {
 	if !bytes.Contains(body, []byte(fleet.SecretMarker)) {
 		return nil
 	}
@@ -211,7 +216,10 @@ func (w *walker) visit(path []fleet.PathStep, value any) any {
 		if reference, ok := value[fleet.SecretMarker].(string); ok && len(value) == 1 {
 			secret, reason := w.resolve(fleet.SecretReference(reference))
 			if reason != "" {
-				w.failures = append(w.failures, &Error{Path: slices.Clone(path), Reference: fleet.SecretReference(reference), Reason: reason})
+				w.failures = append(
+					w.failures,
+					&Error{Path: slices.Clone(path), Reference: fleet.SecretReference(reference), Reason: reason},
+				)
 			}
 			return secret
 		}

@@ -32,7 +32,9 @@ func TestReferencesAreReplacedAndNothingElseIs(t *testing.T) {
 	if err := os.WriteFile(file, []byte("from <the> file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	body := json.RawMessage(`{"auth":{"token":{"$secret":"env:TOKEN"}},"big":9007199254740993,"disk":[{"key":{"$secret":"file:` + file + `"}}],"html":"a&b","name":"$secret"}`)
+	body := json.RawMessage(
+		`{"auth":{"token":{"$secret":"env:TOKEN"}},"big":9007199254740993,"disk":[{"key":{"$secret":"file:` + file + `"}}],"html":"a&b","name":"$secret"}`,
+	)
 	original := string(body)
 	got, err := with(environment(map[string]string{"TOKEN": planted}), secret.ReadFile).Resolve(t.Context(), body)
 	if err != nil {
@@ -51,7 +53,10 @@ func TestReferencesAreReplacedAndNothingElseIs(t *testing.T) {
 	if string(body) != original {
 		t.Errorf("the body itself was changed: %s", body)
 	}
-	if err := with(environment(map[string]string{"TOKEN": planted}), secret.ReadFile).Check(t.Context(), body); err != nil {
+	if err := with(
+		environment(map[string]string{"TOKEN": planted}),
+		secret.ReadFile,
+	).Check(t.Context(), body); err != nil {
 		t.Errorf("the check refuses what can be resolved: %v", err)
 	}
 }
@@ -66,7 +71,9 @@ func TestABodyWithoutReferencesStaysAsItIs(t *testing.T) {
 }
 
 func TestEveryMissingSecretIsNamedWithItsPlaceAtOnce(t *testing.T) {
-	body := json.RawMessage(`{"a":{"$secret":"env:MISSING"},"b":[{"c":{"$secret":"env:EMPTY"}}],"d":{"$secret":"file:/nowhere/at/all"},"e":{"$secret":"nonsense"},"f":{"$secret":"env:FINE"}}`)
+	body := json.RawMessage(
+		`{"a":{"$secret":"env:MISSING"},"b":[{"c":{"$secret":"env:EMPTY"}}],"d":{"$secret":"file:/nowhere/at/all"},"e":{"$secret":"nonsense"},"f":{"$secret":"env:FINE"}}`,
+	)
 	lookup := environment(map[string]string{"EMPTY": "", "FINE": planted})
 	got, err := with(lookup, secret.ReadFile).Resolve(t.Context(), body)
 	checked := with(lookup, secret.ReadFile).Check(t.Context(), body)
@@ -123,7 +130,10 @@ func TestAFileThatOthersMayUseIsRefused(t *testing.T) {
 			}
 		})
 	}
-	got, err := with(environment(nil), secret.ReadFile).Value(t.Context(), fleet.SecretReference("file:"+write("own", 0o400, planted+"\r\n")))
+	got, err := with(
+		environment(nil),
+		secret.ReadFile,
+	).Value(t.Context(), fleet.SecretReference("file:"+write("own", 0o400, planted+"\r\n")))
 	if err != nil || got != planted {
 		t.Errorf("a file of its owner alone: %q, %v", got, err)
 	}

@@ -17,7 +17,9 @@ var now = time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 // fleet, whose runner has just called.
 func known() Snapshot {
 	s := Snapshot{Now: now, Observations: Observations{Since: now.Add(-time.Hour)}}
-	s.Fleets = []fleet.ManagedFleet{{ID: "f", RunnerFleet: fleet.RunnerFleet{Timeouts: fleet.Timeouts{Heartbeat: time.Minute}}}}
+	s.Fleets = []fleet.ManagedFleet{
+		{ID: "f", RunnerFleet: fleet.RunnerFleet{Timeouts: fleet.Timeouts{Heartbeat: time.Minute}}},
+	}
 	s.Instances = []fleet.CapacityInstance{{ID: "i", Fleet: "f", Provider: "local.here", Key: "k", State: fleet.Healthy}}
 	s.Runners = []fleet.Runner{{ID: "r", Instance: "i", LastBeat: now}}
 	return s

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// AuditRecord is one thing that somebody did [193]. Prune doesn't touch it: it
+// AuditRecord is one thing that somebody did (spec §193). Prune doesn't touch it: it
 // is kept for as long as the store.
 type AuditRecord struct {
 	ID     string    `json:"id"`

@@ -17,21 +17,46 @@ func realistic(n int) (fleet.CapacityInstance, fleet.Operation, fleet.Runner) {
 	runner := enrolled(n)
 	digest := "sha256:" + strings.Repeat("0123456789abcdef", 4)
 	instance.ProviderInstance, instance.Runner, instance.State = "i-0123456789abcdef0", runner.ID, fleet.Healthy
-	instance.Class, instance.Image, instance.InstanceDigest = fleet.CapacityClassID(digest), fleet.RunnerImageID(digest), digest
+	instance.Class, instance.Image, instance.InstanceDigest = fleet.CapacityClassID(
+		digest,
+	), fleet.RunnerImageID(
+		digest,
+	), digest
 	instance.Seen, instance.SeenAt, instance.EverRunning = fleet.ResourceRunning, now, true
 	instance.Zone, instance.MachineType = "eu-central-1a", "m7i.2xlarge"
 	instance.Admission.State = fleet.AdmissionVerified
 	for _, check := range []string{"identity", "provider", "trust", "capabilities", "skew", "version", "health", "isolation"} {
-		instance.Admission.Checks = append(instance.Admission.Checks,
-			fleet.AdmissionCheck{Name: check, Result: fleet.Passed, Evidence: reason.Of(reason.JobsIsolated{Message: "what was seen for " + check})})
+		instance.Admission.Checks = append(
+			instance.Admission.Checks,
+			fleet.AdmissionCheck{
+				Name:     check,
+				Result:   fleet.Passed,
+				Evidence: reason.Of(reason.JobsIsolated{Message: "what was seen for " + check}),
+			},
+		)
 	}
 	operation.State, operation.Attempts, operation.CallOver = fleet.OperationSucceeded, 1, now
 	operation.Nonce, operation.TokenHash, operation.TokenExpires = make([]byte, 16), digest, now.Add(time.Hour)
-	operation.Request = fmt.Appendf(nil, `{"fleet":"fleet.linux","name":"linux-%d","instance":%q,"tags":{"a":"b"}}`, n, strings.Repeat("x", 800))
+	operation.Request = fmt.Appendf(
+		nil,
+		`{"fleet":"fleet.linux","name":"linux-%d","instance":%q,"tags":{"a":"b"}}`,
+		n,
+		strings.Repeat("x", 800),
+	)
 	runner.Address, runner.AgentVersion, runner.Beats, runner.LastBeat = "10.1.2.3", "1.2.3", 99, now
 	runner.Platform = fleet.Platform{OS: "linux", Arch: "x86_64"}
-	runner.Report = fleet.AgentReport{Phase: fleet.PhaseIdle, JobsRun: 7, LastExit: "exit 0", Isolation: "user", Load1: 0.25, DiskFree: 1 << 36,
-		Probes: map[string]fleet.Probe{"docker": {OK: true, Evidence: "docker 28.1 answers"}, "kvm": {OK: true, Evidence: "/dev/kvm opens"}}}
+	runner.Report = fleet.AgentReport{
+		Phase:     fleet.PhaseIdle,
+		JobsRun:   7,
+		LastExit:  "exit 0",
+		Isolation: "user",
+		Load1:     0.25,
+		DiskFree:  1 << 36,
+		Probes: map[string]fleet.Probe{
+			"docker": {OK: true, Evidence: "docker 28.1 answers"},
+			"kvm":    {OK: true, Evidence: "/dev/kvm opens"},
+		},
+	}
 	return instance, operation, runner
 }
 
@@ -42,7 +67,16 @@ func filled(b testing.TB, s *Store, n int) *Store {
 	var runners []fleet.Runner
 	for i := range n {
 		instance, operation, runner := realistic(i)
-		c.Instances, c.Operations, runners = append(c.Instances, instance), append(c.Operations, operation), append(runners, runner)
+		c.Instances, c.Operations, runners = append(
+			c.Instances,
+			instance,
+		), append(
+			c.Operations,
+			operation,
+		), append(
+			runners,
+			runner,
+		)
 	}
 	must(b, s.Commit(b.Context(), c))
 	for _, runner := range runners {

@@ -24,7 +24,10 @@ type InstanceFilter struct {
 // Fleets lists the fleets that aren't retired, sorted by address.
 func (s *Store) Fleets(ctx context.Context) ([]fleet.ManagedFleet, error) {
 	fleets, err := browse(ctx, s, "list fleets", decode[fleet.ManagedFleet], `SELECT record FROM fleet WHERE retired = 0`)
-	slices.SortFunc(fleets, func(a, b fleet.ManagedFleet) int { return strings.Compare(string(a.Address), string(b.Address)) })
+	slices.SortFunc(
+		fleets,
+		func(a, b fleet.ManagedFleet) int { return strings.Compare(string(a.Address), string(b.Address)) },
+	)
 	return fleets, err
 }
 
@@ -65,21 +68,43 @@ func (s *Store) Instance(ctx context.Context, id fleet.CapacityInstanceID) (flee
 // with prefix, the newest first; limit bounds how many.
 func (s *Store) InstancesBeginning(ctx context.Context, prefix string, limit int) ([]fleet.CapacityInstance, error) {
 	prefix = storable(prefix)
-	return browse(ctx, s, "find the instances whose id begins with "+prefix, decode[fleet.CapacityInstance],
-		`SELECT record FROM instance WHERE substr(id, 1, $1) = $2 ORDER BY id DESC LIMIT $3`, utf8.RuneCountInString(prefix), prefix, limit)
+	return browse(
+		ctx,
+		s,
+		"find the instances whose id begins with "+prefix,
+		decode[fleet.CapacityInstance],
+		`SELECT record FROM instance WHERE substr(id, 1, $1) = $2 ORDER BY id DESC LIMIT $3`,
+		utf8.RuneCountInString(prefix),
+		prefix,
+		limit,
+	)
 }
 
 // InstancesEnding lists those whose id ends with suffix, in the same way.
 func (s *Store) InstancesEnding(ctx context.Context, suffix string, limit int) ([]fleet.CapacityInstance, error) {
 	suffix = storable(suffix)
-	return browse(ctx, s, "find the instances whose id ends with "+suffix, decode[fleet.CapacityInstance],
-		`SELECT record FROM instance WHERE length(id) >= $1 AND substr(id, length(id) - $1 + 1) = $2 ORDER BY id DESC LIMIT $3`, utf8.RuneCountInString(suffix), suffix, limit)
+	return browse(
+		ctx,
+		s,
+		"find the instances whose id ends with "+suffix,
+		decode[fleet.CapacityInstance],
+		`SELECT record FROM instance WHERE length(id) >= $1 AND substr(id, length(id) - $1 + 1) = $2 ORDER BY id DESC LIMIT $3`,
+		utf8.RuneCountInString(suffix),
+		suffix,
+		limit,
+	)
 }
 
 // FleetAddresses are the addresses that fleets have or had, retired ones
 // included: ended instances are still theirs.
 func (s *Store) FleetAddresses(ctx context.Context) (map[fleet.RunnerFleetID]fleet.FleetAddress, error) {
-	fleets, err := browse(ctx, s, "list the addresses of all fleets", decode[fleet.ManagedFleet], `SELECT record FROM fleet`)
+	fleets, err := browse(
+		ctx,
+		s,
+		"list the addresses of all fleets",
+		decode[fleet.ManagedFleet],
+		`SELECT record FROM fleet`,
+	)
 	addresses := make(map[fleet.RunnerFleetID]fleet.FleetAddress, len(fleets))
 	for _, f := range fleets {
 		addresses[f.ID] = f.Address
@@ -95,7 +120,9 @@ func (s *Store) Operations(ctx context.Context, instance fleet.CapacityInstanceI
 
 // Decisions lists the newest decisions about a fleet, the newest first; limit 0: all.
 func (s *Store) Decisions(ctx context.Context, id fleet.RunnerFleetID, limit int) ([]fleet.Decision, error) {
-	query, arguments := `SELECT record FROM decision WHERE fleet = $1 ORDER BY at DESC, id DESC`, []any{storable(string(id))}
+	query, arguments := `SELECT record FROM decision WHERE fleet = $1 ORDER BY at DESC, id DESC`, []any{
+		storable(string(id)),
+	}
 	if limit > 0 {
 		query, arguments = query+` LIMIT $2`, append(arguments, limit)
 	}
@@ -104,16 +131,37 @@ func (s *Store) Decisions(ctx context.Context, id fleet.RunnerFleetID, limit int
 
 // RecentDecisions lists the newest decisions about all fleets, the newest first.
 func (s *Store) RecentDecisions(ctx context.Context, limit int) ([]fleet.Decision, error) {
-	return browse(ctx, s, "list the newest decisions", decode[fleet.Decision], `SELECT record FROM decision ORDER BY at DESC, id DESC LIMIT $1`, limit)
+	return browse(
+		ctx,
+		s,
+		"list the newest decisions",
+		decode[fleet.Decision],
+		`SELECT record FROM decision ORDER BY at DESC, id DESC LIMIT $1`,
+		limit,
+	)
 }
 
 // RecentOperations lists the operations that were begun last, the newest first.
 func (s *Store) RecentOperations(ctx context.Context, limit int) ([]fleet.Operation, error) {
-	return browse(ctx, s, "list the newest operations", decodeOperation, `SELECT record, request FROM operation ORDER BY id DESC LIMIT $1`, limit)
+	return browse(
+		ctx,
+		s,
+		"list the newest operations",
+		decodeOperation,
+		`SELECT record, request FROM operation ORDER BY id DESC LIMIT $1`,
+		limit,
+	)
 }
 
 // browse reads records in a transaction of their own.
-func browse[T any](ctx context.Context, s *Store, doing string, from func(row) (T, error), query string, args ...any) (found []T, err error) {
+func browse[T any](
+	ctx context.Context,
+	s *Store,
+	doing string,
+	from func(row) (T, error),
+	query string,
+	args ...any,
+) (found []T, err error) {
 	err = s.read(ctx, doing, func(tx *sql.Tx) error {
 		found, err = recordsOf(ctx, tx, from, query, args...)
 		return err

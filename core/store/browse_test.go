@@ -18,7 +18,10 @@ func numbers[T any](rows []T, id func(T) string) (numbers []string) {
 
 func lists(t *testing.T, location string) {
 	s := applied(t, open(t, location))
-	_, err := s.ApplyDefinition(t.Context(), Apply{Expect: 1, Definition: fleet.Definition{Installation: "b"}, Fleets: []fleet.ManagedFleet{managed(2)}})
+	_, err := s.ApplyDefinition(
+		t.Context(),
+		Apply{Expect: 1, Definition: fleet.Definition{Installation: "b"}, Fleets: []fleet.ManagedFleet{managed(2)}},
+	)
 	must(t, err)
 	c := change(1, 6)
 	c.Instances[2].Fleet = managed(2).ID
@@ -27,7 +30,10 @@ func lists(t *testing.T, location string) {
 	second.ID = fleet.OperationID(id("operation", 50))
 	c.Operations = append(c.Operations, second)
 	for n := range 4 {
-		c.Decisions = append(c.Decisions, fleet.Decision{ID: id("decision", n), At: now.Add(-time.Duration(n) * time.Minute), Fleet: managed(1).ID})
+		c.Decisions = append(
+			c.Decisions,
+			fleet.Decision{ID: id("decision", n), At: now.Add(-time.Duration(n) * time.Minute), Fleet: managed(1).ID},
+		)
 	}
 	must(t, s.Commit(t.Context(), c))
 	for name, test := range map[string]struct {
@@ -44,7 +50,10 @@ func lists(t *testing.T, location string) {
 	} {
 		got, err := s.Instances(t.Context(), test.filter)
 		must(t, err)
-		if diff := cmp.Diff(test.want, numbers(got, func(i fleet.CapacityInstance) string { return string(i.ID) })); diff != "" {
+		if diff := cmp.Diff(
+			test.want,
+			numbers(got, func(i fleet.CapacityInstance) string { return string(i.ID) }),
+		); diff != "" {
 			t.Errorf("instances, %s:\n%s", name, diff)
 		}
 	}
@@ -68,12 +77,18 @@ func lists(t *testing.T, location string) {
 	}
 	fleets, err := s.Fleets(t.Context())
 	must(t, err)
-	if diff := cmp.Diff([]string{"01", "02"}, numbers(fleets, func(f fleet.ManagedFleet) string { return string(f.ID) })); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"01", "02"},
+		numbers(fleets, func(f fleet.ManagedFleet) string { return string(f.ID) }),
+	); diff != "" {
 		t.Errorf("fleets:\n%s", diff)
 	}
 	operations, err := s.Operations(t.Context(), c.Instances[0].ID)
 	must(t, err)
-	if diff := cmp.Diff([]string{"01", "50"}, numbers(operations, func(o fleet.Operation) string { return string(o.ID) })); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"01", "50"},
+		numbers(operations, func(o fleet.Operation) string { return string(o.ID) }),
+	); diff != "" {
 		t.Errorf("operations:\n%s", diff)
 	}
 	for limit, want := range map[int][]string{0: {"00", "01", "02", "03"}, 2: {"00", "01"}} {
@@ -83,7 +98,11 @@ func lists(t *testing.T, location string) {
 			t.Errorf("decisions, limit %d:\n%s", limit, diff)
 		}
 	}
-	if got, found, err := s.Instance(t.Context(), c.Instances[4].ID); err != nil || !found || !cmp.Equal(got, c.Instances[4]) {
+	if got, found, err := s.Instance(
+		t.Context(),
+		c.Instances[4].ID,
+	); err != nil || !found ||
+		!cmp.Equal(got, c.Instances[4]) {
 		t.Errorf("one instance: %v, found %v, error %v", got, found, err)
 	}
 	if _, found, err := s.Instance(t.Context(), "unknown"); err != nil || found {
@@ -110,8 +129,11 @@ func prunes(t *testing.T, location string) {
 	must(t, s.Enroll(t.Context(), enrolled(1), ""))
 	must(t, s.Enroll(t.Context(), enrolled(old+1), ""))
 	for n := range int64(3) { // definitions 2 to 4, the second an hour ago
-		_, err := s.ApplyDefinition(t.Context(), Apply{Expect: n + 1, Definition: fleet.Definition{Installation: id("lab", int(n))},
-			At: now.Add(time.Duration(n-1) * time.Hour), Fleets: []fleet.ManagedFleet{managed(2)}})
+		_, err := s.ApplyDefinition(
+			t.Context(),
+			Apply{Expect: n + 1, Definition: fleet.Definition{Installation: id("lab", int(n))},
+				At: now.Add(time.Duration(n-1) * time.Hour), Fleets: []fleet.ManagedFleet{managed(2)}},
+		)
 		must(t, err)
 	}
 	must(t, s.Commit(t.Context(), Change{RetireFleets: []fleet.RunnerFleetID{managed(2).ID, managed(1).ID}, Serial: 4}))
@@ -121,7 +143,15 @@ func prunes(t *testing.T, location string) {
 	} {
 		token := apiToken(name)
 		token.Expires = ends.expires
-		must(t, s.CreateAPIToken(t.Context(), token, "hash of "+name, AuditRecord{ID: "create " + name, At: now.Add(-2 * time.Hour)}))
+		must(
+			t,
+			s.CreateAPIToken(
+				t.Context(),
+				token,
+				"hash of "+name,
+				AuditRecord{ID: "create " + name, At: now.Add(-2 * time.Hour)},
+			),
+		)
 		if !ends.revoked.IsZero() {
 			_, err := s.RevokeAPIToken(t.Context(), token.ID, ends.revoked, AuditRecord{ID: "revoke " + name, At: ends.revoked})
 			must(t, err)
@@ -135,7 +165,10 @@ func prunes(t *testing.T, location string) {
 	}
 	left, err := s.Instances(t.Context(), InstanceFilter{IncludeTerminated: true})
 	must(t, err)
-	if diff := cmp.Diff([]string{"14", "13", "12", "11"}, numbers(left, func(i fleet.CapacityInstance) string { return string(i.ID) })); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"14", "13", "12", "11"},
+		numbers(left, func(i fleet.CapacityInstance) string { return string(i.ID) }),
+	); diff != "" {
 		t.Errorf("instances left:\n%s", diff)
 	}
 	for table, want := range map[string]int{"operation": 4, "runner": 1, "definition": 3, "fleet": 1, "decision": 1, "api_token": 3, "audit": 7} {

@@ -77,12 +77,19 @@ func mayClaim(ctx context.Context, tx *sql.Tx, c NewClaim) error {
 	}
 	var live int
 	if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM instance WHERE fleet = $1 AND state NOT IN ('terminated', 'departing')`,
-		string(c.Instance.Fleet)).Scan(&live); err != nil {
+		string(c.Instance.Fleet)).
+		Scan(&live); err != nil {
 		return err
 	}
 	if live >= c.Max {
-		return &ClaimRefusedError{fmt.Sprintf("%s is full: max = %d, and %d hosts are joined, being joined or not released yet; raise max, or release one first",
-			found[0].Address, c.Max, live)}
+		return &ClaimRefusedError{
+			fmt.Sprintf(
+				"%s is full: max = %d, and %d hosts are joined, being joined or not released yet; raise max, or release one first",
+				found[0].Address,
+				c.Max,
+				live,
+			),
+		}
 	}
 	return nil
 }
@@ -114,7 +121,12 @@ func (s *Store) RenewJoinToken(ctx context.Context, c fleet.AssetClaim, audit Au
 			return err
 		}
 		if updated, err := result.RowsAffected(); err != nil || updated == 0 {
-			return errors.Join(err, &ClaimRefusedError{"its agent enrolled, or its claim ended, just now; look with forgeyard-fleet instance list, and try again where it is free"})
+			return errors.Join(
+				err,
+				&ClaimRefusedError{
+					"its agent enrolled, or its claim ended, just now; look with forgeyard-fleet instance list, and try again where it is free",
+				},
+			)
 		}
 		return appendAudit(ctx, tx, audit)
 	})
@@ -133,8 +145,13 @@ func releaseAssets(ctx context.Context, tx *sql.Tx, revision int64, instances []
 		if i.Asset == "" || i.Live() {
 			continue
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE runner SET revision = $1, revoked_at = $2 WHERE instance = $3 AND revoked_at = 0`,
-			revision, i.Since.UnixMicro(), string(i.ID)); err != nil {
+		if _, err := tx.ExecContext(
+			ctx,
+			`UPDATE runner SET revision = $1, revoked_at = $2 WHERE instance = $3 AND revoked_at = 0`,
+			revision,
+			i.Since.UnixMicro(),
+			string(i.ID),
+		); err != nil {
 			return fmt.Errorf("revoke the runner of instance %s: %w", i.ID, err)
 		}
 		if _, err := tx.ExecContext(ctx, `DELETE FROM claim WHERE instance = $1`, string(i.ID)); err != nil {

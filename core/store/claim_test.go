@@ -45,7 +45,13 @@ func claimsAssetOnce(t *testing.T, location string) {
 	both.Wait()
 	state := got[snapshot.State](t)(s.Load(t.Context()))
 	if wins.Load() != 1 || len(state.Claims) != 1 || len(state.Instances) != 1 || len(state.Operations) != 1 {
-		t.Fatalf("%d won; there are %d claims, %d instances and %d operations", wins.Load(), len(state.Claims), len(state.Instances), len(state.Operations))
+		t.Fatalf(
+			"%d won; there are %d claims, %d instances and %d operations",
+			wins.Load(),
+			len(state.Claims),
+			len(state.Instances),
+			len(state.Operations),
+		)
 	}
 	if state.Claims[0].Instance != state.Instances[0].ID || state.Instances[0].Key != state.Operations[0].ID {
 		t.Errorf("they don't belong together: %+v", state)
@@ -108,7 +114,16 @@ func refusesClaim(t *testing.T, location string) {
 	refused[*ClaimRefusedError](t, s.ClaimAsset(t.Context(), stale))
 	leaving := managed(1)
 	leaving.Operational = fleet.FleetDraining
-	_, err := s.ApplyDefinition(t.Context(), Apply{Expect: 1, Definition: fleet.Definition{Installation: "lab", Removed: []fleet.FleetAddress{leaving.Address}}, At: now, By: "ada", Fleets: []fleet.ManagedFleet{leaving}})
+	_, err := s.ApplyDefinition(
+		t.Context(),
+		Apply{
+			Expect:     1,
+			Definition: fleet.Definition{Installation: "lab", Removed: []fleet.FleetAddress{leaving.Address}},
+			At:         now,
+			By:         "ada",
+			Fleets:     []fleet.ManagedFleet{leaving},
+		},
+	)
 	must(t, err)
 	refused[*ClaimRefusedError](t, s.ClaimAsset(t.Context(), claimed(2, "mini-2")))
 	if state := got[snapshot.State](t)(s.Load(t.Context())); len(state.Instances) != 1 || len(state.Claims) != 1 {
@@ -127,7 +142,11 @@ func renewsJoinToken(t *testing.T, location string) {
 	must(t, s.Commit(t.Context(), Change{Operations: []fleet.Operation{first.Operation}}))
 	subject, _, err := s.EnrollmentSubject(t.Context(), first.Operation.ID)
 	must(t, err)
-	if diff := cmp.Diff(renewed, got[snapshot.State](t)(s.Load(t.Context())).Claims[0]); diff != "" || subject.Operation.TokenHash != "another hash" {
+	if diff := cmp.Diff(
+		renewed,
+		got[snapshot.State](t)(s.Load(t.Context())).Claims[0],
+	); diff != "" ||
+		subject.Operation.TokenHash != "another hash" {
 		t.Errorf("enrollment asks for %q; %s", subject.Operation.TokenHash, diff)
 	}
 	// The agent that read the first token before it was void.

@@ -58,7 +58,12 @@ func (s *Store) Commit(ctx context.Context, change Change) error {
 	})
 }
 
-func (s *Store) upsertInstances(ctx context.Context, tx *sql.Tx, revision int64, instances []fleet.CapacityInstance) error {
+func (s *Store) upsertInstances(
+	ctx context.Context,
+	tx *sql.Tx,
+	revision int64,
+	instances []fleet.CapacityInstance,
+) error {
 	rows := make([][]any, 0, len(instances))
 	for _, instance := range instances {
 		record, err := encode(instance)
@@ -68,7 +73,13 @@ func (s *Store) upsertInstances(ctx context.Context, tx *sql.Tx, revision int64,
 		rows = append(rows, []any{string(instance.ID), string(instance.Fleet), stateColumn(instance),
 			instance.Since.UnixMicro(), paidUntil(instance), revision, record})
 	}
-	return s.upsert(ctx, tx, "instance", []string{"id", "fleet", "state", "since", "paid_until", "revision", "record"}, rows)
+	return s.upsert(
+		ctx,
+		tx,
+		"instance",
+		[]string{"id", "fleet", "state", "since", "paid_until", "revision", "record"},
+		rows,
+	)
 }
 
 // departing is the state column of an instance that is gone, and whose scheduler
@@ -90,7 +101,10 @@ func (s *Store) upsertOperations(ctx context.Context, tx *sql.Tx, revision int64
 		if err != nil {
 			return fmt.Errorf("operation %s: %w", operation.ID, err)
 		}
-		rows = append(rows, []any{string(operation.ID), string(operation.Instance), string(operation.Batch.Key), revision, record, request})
+		rows = append(
+			rows,
+			[]any{string(operation.ID), string(operation.Instance), string(operation.Batch.Key), revision, record, request},
+		)
 	}
 	return s.upsert(ctx, tx, "operation", []string{"id", "instance", "batch", "revision", "record", "request"}, rows)
 }

@@ -15,13 +15,18 @@ func commitsWhole(t *testing.T, location string) {
 	for i := range want.Instances {
 		want.Instances[i].State, want.Operations[i].Attempts = fleet.Healthy, 1
 	}
-	want.Decisions = []fleet.Decision{{ID: "d1", At: now, Fleet: managed(1).ID, Kind: fleet.ScaleUp, Add: 5, Reason: reason.Plain("2 of 7")}}
+	want.Decisions = []fleet.Decision{
+		{ID: "d1", At: now, Fleet: managed(1).ID, Kind: fleet.ScaleUp, Add: 5, Reason: reason.Plain("2 of 7")},
+	}
 	must(t, s.Commit(t.Context(), want))
 	state, err := s.Load(t.Context())
 	must(t, err)
 	decisions, err := s.Decisions(t.Context(), managed(1).ID, 0)
 	must(t, err)
-	if diff := cmp.Diff(want, Change{Instances: state.Instances, Operations: state.Operations, Decisions: decisions}); diff != "" {
+	if diff := cmp.Diff(
+		want,
+		Change{Instances: state.Instances, Operations: state.Operations, Decisions: decisions},
+	); diff != "" {
 		t.Error(diff)
 	}
 }

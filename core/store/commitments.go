@@ -24,7 +24,8 @@ type commitments struct {
 // readCommitments reads those that aren't over for long; departing ones are ended, too.
 func readCommitments(ctx context.Context, tx *sql.Tx, departing []fleet.CapacityInstance) (commitments, error) {
 	var ended sql.NullInt64
-	if err := tx.QueryRowContext(ctx, `SELECT MAX(since) FROM instance WHERE state = 'terminated'`).Scan(&ended); err != nil {
+	if err := tx.QueryRowContext(ctx, `SELECT MAX(since) FROM instance WHERE state = 'terminated'`).
+		Scan(&ended); err != nil {
 		return commitments{}, err
 	}
 	c := commitments{}
@@ -52,7 +53,12 @@ func (c commitments) after(changed []fleet.CapacityInstance) commitments {
 	}
 	newest := newestEnd(c.newest, changed)
 	over := newest.Add(-commitmentsKept)
-	list := merge(c.list, now, commitmentID, func(l *fleet.Commitment) bool { return l.Hourly.Currency != "" && l.Until.After(over) })
+	list := merge(
+		c.list,
+		now,
+		commitmentID,
+		func(l *fleet.Commitment) bool { return l.Hourly.Currency != "" && l.Until.After(over) },
+	)
 	return commitments{newest: newest, list: slices.Clip(list)}
 }
 

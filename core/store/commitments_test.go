@@ -38,7 +38,10 @@ func commitmentsAreLoaded(t *testing.T, location string) {
 	if len(first.Commitments) != 0 {
 		t.Errorf("what runs is paid for as it runs: %+v", first.Commitments)
 	}
-	must(t, s.Commit(t.Context(), ended(paid(1, 1, 5*24*time.Hour), now.Add(-72*time.Hour)))) // too long ago to be of today
+	must(
+		t,
+		s.Commit(t.Context(), ended(paid(1, 1, 5*24*time.Hour), now.Add(-72*time.Hour))),
+	) // too long ago to be of today
 	must(t, s.Commit(t.Context(), ended(paid(2, 2, 5*24*time.Hour), now.Add(-20*time.Hour))))
 	free, unmade := ended(paid(3, 3, time.Hour), now), ended(paid(4, 4, time.Hour), now)
 	free.Instances[0].Cost, unmade.Instances[0].ProviderInstance = fleet.InstanceCost{}, ""

@@ -16,8 +16,14 @@ func appliesDefinition(t *testing.T, location string) {
 	if _, found, err := s.Definition(t.Context()); err != nil || found {
 		t.Fatalf("before any apply: found %v, error %v", found, err)
 	}
-	definition := fleet.Definition{Installation: "lab", Providers: []fleet.Provider{{Address: "local.here", Config: []byte(`{"root":"x"}`)}}}
-	serial, err := s.ApplyDefinition(t.Context(), Apply{Definition: definition, At: now, By: "ada", Fleets: []fleet.ManagedFleet{managed(2), managed(1)}})
+	definition := fleet.Definition{
+		Installation: "lab",
+		Providers:    []fleet.Provider{{Address: "local.here", Config: []byte(`{"root":"x"}`)}},
+	}
+	serial, err := s.ApplyDefinition(
+		t.Context(),
+		Apply{Definition: definition, At: now, By: "ada", Fleets: []fleet.ManagedFleet{managed(2), managed(1)}},
+	)
 	must(t, err)
 	if serial != 1 {
 		t.Errorf("got serial %d, want 1", serial)
@@ -40,11 +46,18 @@ func appliesDefinition(t *testing.T, location string) {
 
 func readsOlderDefinition(t *testing.T, location string) {
 	s := applied(t, open(t, location))
-	_, err := s.ApplyDefinition(t.Context(), Apply{Expect: 1, Definition: fleet.Definition{Installation: "b"}, At: now.Add(time.Hour), By: "bob"})
+	_, err := s.ApplyDefinition(
+		t.Context(),
+		Apply{Expect: 1, Definition: fleet.Definition{Installation: "b"}, At: now.Add(time.Hour), By: "bob"},
+	)
 	must(t, err)
 	got, found, err := s.DefinitionAt(t.Context(), 1)
 	must(t, err)
-	if diff := cmp.Diff(AppliedDefinition{Serial: 1, At: now, By: "ada", Definition: fleet.Definition{Installation: "lab"}}, got); !found || diff != "" {
+	if diff := cmp.Diff(
+		AppliedDefinition{Serial: 1, At: now, By: "ada", Definition: fleet.Definition{Installation: "lab"}},
+		got,
+	); !found ||
+		diff != "" {
 		t.Errorf("found %v\n%s", found, diff)
 	}
 	if got, found, err := s.DefinitionAt(t.Context(), 9); err != nil || found {
@@ -55,10 +68,16 @@ func readsOlderDefinition(t *testing.T, location string) {
 func refusesStaleApply(t *testing.T, location string) {
 	s := applied(t, open(t, location))
 	later := now.Add(time.Minute)
-	_, err := s.ApplyDefinition(t.Context(), Apply{Expect: 1, Definition: fleet.Definition{Installation: "b"}, At: later, By: "bob"})
+	_, err := s.ApplyDefinition(
+		t.Context(),
+		Apply{Expect: 1, Definition: fleet.Definition{Installation: "b"}, At: later, By: "bob"},
+	)
 	must(t, err)
-	_, err = s.ApplyDefinition(t.Context(), Apply{Expect: 1, Definition: fleet.Definition{Installation: "c"}, At: later, By: "cyd",
-		Fleets: []fleet.ManagedFleet{managed(9)}})
+	_, err = s.ApplyDefinition(
+		t.Context(),
+		Apply{Expect: 1, Definition: fleet.Definition{Installation: "c"}, At: later, By: "cyd",
+			Fleets: []fleet.ManagedFleet{managed(9)}},
+	)
 	stale := refused[*StaleError](t, err)
 	if diff := cmp.Diff(StaleError{Expected: 1, Serial: 2, By: "bob", At: later}, *stale); diff != "" {
 		t.Error(diff)
@@ -98,7 +117,10 @@ func oneApplyWins(t *testing.T, location string) {
 	var won, stale atomic.Int32
 	for n := range 8 {
 		wait.Go(func() {
-			_, err := s.ApplyDefinition(t.Context(), Apply{Expect: 1, Definition: fleet.Definition{Installation: id("lab", n)}, At: now})
+			_, err := s.ApplyDefinition(
+				t.Context(),
+				Apply{Expect: 1, Definition: fleet.Definition{Installation: id("lab", n)}, At: now},
+			)
 			if err == nil {
 				won.Add(1)
 				return
@@ -128,7 +150,10 @@ func retiresFleet(t *testing.T, location string) {
 	}
 	successor := managed(2)
 	successor.Address = managed(1).Address
-	_, err = s.ApplyDefinition(t.Context(), Apply{Expect: 1, Definition: fleet.Definition{Installation: "b"}, Fleets: []fleet.ManagedFleet{successor}})
+	_, err = s.ApplyDefinition(
+		t.Context(),
+		Apply{Expect: 1, Definition: fleet.Definition{Installation: "b"}, Fleets: []fleet.ManagedFleet{successor}},
+	)
 	must(t, err)
 }
 
@@ -136,7 +161,10 @@ func retiresFleet(t *testing.T, location string) {
 // fleet again.
 func redeclaredFleetStays(t *testing.T, location string) {
 	s := applied(t, open(t, location))
-	_, err := s.ApplyDefinition(t.Context(), Apply{Expect: 1, Definition: fleet.Definition{Installation: "b"}, Fleets: []fleet.ManagedFleet{managed(1)}})
+	_, err := s.ApplyDefinition(
+		t.Context(),
+		Apply{Expect: 1, Definition: fleet.Definition{Installation: "b"}, Fleets: []fleet.ManagedFleet{managed(1)}},
+	)
 	must(t, err)
 	must(t, s.Commit(t.Context(), Change{RetireFleets: []fleet.RunnerFleetID{managed(1).ID}, Serial: 1}))
 	if fleets, err := s.Fleets(t.Context()); err != nil || len(fleets) != 1 {

@@ -117,7 +117,13 @@ func (s *Store) enrollTogether(ctx context.Context) {
 // error the transaction is lost.
 func (one *enrollment) write(ctx context.Context, tx *sql.Tx, revision int64) error {
 	one.refusal = nil
-	existing, err := recordsOf(ctx, tx, decodeRunner, `SELECT record, revoked_at FROM runner WHERE operation = $1`, string(one.runner.Operation))
+	existing, err := recordsOf(
+		ctx,
+		tx,
+		decodeRunner,
+		`SELECT record, revoked_at FROM runner WHERE operation = $1`,
+		string(one.runner.Operation),
+	)
 	if err != nil {
 		return err
 	}
@@ -132,8 +138,19 @@ func (one *enrollment) write(ctx context.Context, tx *sql.Tx, revision int64) er
 	if one.refusal = refusal; err != nil || refusal != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO runner (id, operation, instance, revision, record, revoked_at, identity) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		string(one.runner.ID), string(one.runner.Operation), string(one.runner.Instance), revision, one.record, revokedMicros(one.runner.Revoked), identity)
+	_, err = tx.ExecContext(
+		ctx,
+		`INSERT INTO runner (id, operation, instance, revision, record, revoked_at, identity) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		string(
+			one.runner.ID,
+		),
+		string(one.runner.Operation),
+		string(one.runner.Instance),
+		revision,
+		one.record,
+		revokedMicros(one.runner.Revoked),
+		identity,
+	)
 	return err
 }
 
@@ -146,7 +163,8 @@ func takenIdentity(ctx context.Context, tx *sql.Tx, runner fleet.Runner) (identi
 		return "", nil, nil
 	}
 	var record []byte
-	if err := tx.QueryRowContext(ctx, `SELECT record FROM instance WHERE id = $1`, string(runner.Instance)).Scan(&record); err != nil {
+	if err := tx.QueryRowContext(ctx, `SELECT record FROM instance WHERE id = $1`, string(runner.Instance)).
+		Scan(&record); err != nil {
 		return "", nil, err
 	}
 	own, err := decode[fleet.CapacityInstance](row{record: record})
@@ -154,8 +172,13 @@ func takenIdentity(ctx context.Context, tx *sql.Tx, runner fleet.Runner) (identi
 		return "", nil, err
 	}
 	identity = string(own.Provider) + " " + storable(string(runner.Identity.Resource))
-	others, err := recordsOf(ctx, tx, decode[fleet.CapacityInstance],
-		`SELECT instance.record FROM runner JOIN instance ON instance.id = runner.instance WHERE runner.identity = $1`, identity)
+	others, err := recordsOf(
+		ctx,
+		tx,
+		decode[fleet.CapacityInstance],
+		`SELECT instance.record FROM runner JOIN instance ON instance.id = runner.instance WHERE runner.identity = $1`,
+		identity,
+	)
 	if err != nil {
 		return "", nil, err
 	}

@@ -52,7 +52,12 @@ func (s *Store) batchSubjects(ctx context.Context, batch fleet.OperationID) ([]f
 	if batch == "" {
 		return nil, nil // the batch of operations that went out by themselves
 	}
-	found, err := s.subjects(ctx, "find the enrollments of batch "+string(batch), subject+`operation.batch = $1`, string(batch))
+	found, err := s.subjects(
+		ctx,
+		"find the enrollments of batch "+string(batch),
+		subject+`operation.batch = $1`,
+		string(batch),
+	)
 	slices.SortFunc(found, func(a, b fleet.EnrollmentSubject) int {
 		return cmp.Compare(a.Operation.Batch.Number, b.Operation.Batch.Number)
 	})
@@ -92,7 +97,9 @@ func (s *Store) subjects(ctx context.Context, doing, query, id string) (all []fl
 }
 
 // subjectOf decodes one row of the query.
-func (s *Store) subjectOf(operation, request, instance, managed, runner, revoked, claim []byte) (found fleet.EnrollmentSubject, err error) {
+func (s *Store) subjectOf(
+	operation, request, instance, managed, runner, revoked, claim []byte,
+) (found fleet.EnrollmentSubject, err error) {
 	var errs [5]error
 	found.Operation, errs[0] = s.operations.of(operation)
 	found.Operation = withRequest(found.Operation, request)

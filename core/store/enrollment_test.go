@@ -75,7 +75,8 @@ func identityIsTakenOnce(t *testing.T, location string) {
 	}
 	state, err := s.Load(t.Context())
 	must(t, err)
-	if len(state.Runners) != 1 || state.Runners[0].Instance != enrolled(winner).Instance || state.Runners[0].Identity != as(winner).Identity {
+	if len(state.Runners) != 1 || state.Runners[0].Instance != enrolled(winner).Instance ||
+		state.Runners[0].Identity != as(winner).Identity {
 		t.Fatalf("%d runners were recorded, the first as %+v", len(state.Runners), state.Runners)
 	}
 	// Runners without evidence, or at another provider, aren't affected.
@@ -152,7 +153,11 @@ func findsBatch(t *testing.T, location string) {
 	if got[2].Runner == nil || got[1].Runner != nil {
 		t.Error("who enrolled isn't told apart")
 	}
-	if got, err := s.TokenSubjects(t.Context(), c.Operations[0].ID); err != nil || len(got) != 1 || got[0].Operation.Batch.Key != "batch-1" {
+	if got, err := s.TokenSubjects(
+		t.Context(),
+		c.Operations[0].ID,
+	); err != nil || len(got) != 1 ||
+		got[0].Operation.Batch.Key != "batch-1" {
 		t.Errorf("by a member's own id: %d operations, %v", len(got), err)
 	}
 	for _, none := range []fleet.OperationID{"", "batch-2"} {
@@ -215,10 +220,18 @@ func revocationOutlivesHeartbeats(t *testing.T, location string) {
 	}
 	again := enrolled(1)
 	again.ID = "another"
-	if existing := refused[*fleet.AlreadyEnrolledError](t, s.Enroll(t.Context(), again, "")).Existing; !existing.Revoked.Equal(at) {
+	if existing := refused[*fleet.AlreadyEnrolledError](
+		t,
+		s.Enroll(t.Context(), again, ""),
+	).Existing; !existing.Revoked.Equal(
+		at,
+	) {
 		t.Errorf("who enrolls again is shown %+v", existing)
 	}
-	if unknown := refused[*UnknownRunnerError](t, s.RevokeRunner(t.Context(), "unknown", at)); unknown.Runner != "unknown" {
+	if unknown := refused[*UnknownRunnerError](
+		t,
+		s.RevokeRunner(t.Context(), "unknown", at),
+	); unknown.Runner != "unknown" {
 		t.Errorf("the refusal names %s", unknown.Runner)
 	}
 }

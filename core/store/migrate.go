@@ -86,7 +86,9 @@ func (s *Store) migrated(ctx context.Context, known int64) (bool, error) {
 // storedVersion is the version of the tables; 0: there are none.
 func (s *Store) storedVersion(ctx context.Context) (version int64, err error) {
 	var tables int
-	if err := s.reader.QueryRowContext(ctx, s.dialect.countTables, goose.DefaultTablename).Scan(&tables); err != nil || tables == 0 {
+	if err := s.reader.QueryRowContext(ctx, s.dialect.countTables, goose.DefaultTablename).
+		Scan(&tables); err != nil ||
+		tables == 0 {
 		return 0, err
 	}
 	err = s.reader.QueryRowContext(ctx, `SELECT COALESCE(MAX(version_id), 0) FROM `+goose.DefaultTablename).Scan(&version)

@@ -30,7 +30,10 @@ func (s *Store) upsertNeeded(ctx context.Context, tx *sql.Tx, runs []NeededRun) 
 }
 
 // Needed is what the fleets needed, as far as it is kept.
-func (s *Store) Needed(ctx context.Context, fleets []fleet.RunnerFleetID) (runs map[fleet.RunnerFleetID][]forecast.Run, err error) {
+func (s *Store) Needed(
+	ctx context.Context,
+	fleets []fleet.RunnerFleetID,
+) (runs map[fleet.RunnerFleetID][]forecast.Run, err error) {
 	runs = make(map[fleet.RunnerFleetID][]forecast.Run, len(fleets))
 	err = s.read(ctx, "read what fleets needed", func(tx *sql.Tx) error {
 		for part := range slices.Chunk(fleets, batch) {
@@ -43,9 +46,17 @@ func (s *Store) Needed(ctx context.Context, fleets []fleet.RunnerFleetID) (runs 
 	return runs, err
 }
 
-func takeNeeded(ctx context.Context, tx *sql.Tx, fleets []fleet.RunnerFleetID, into map[fleet.RunnerFleetID][]forecast.Run) error {
+func takeNeeded(
+	ctx context.Context,
+	tx *sql.Tx,
+	fleets []fleet.RunnerFleetID,
+	into map[fleet.RunnerFleetID][]forecast.Run,
+) error {
 	marks, arguments := among(fleets)
-	rows, err := tx.QueryContext(ctx, `SELECT fleet, first, last, runners FROM needed WHERE fleet IN `+marks+` ORDER BY fleet, first`, arguments...)
+	rows, err := tx.QueryContext(
+		ctx,
+		`SELECT fleet, first, last, runners FROM needed WHERE fleet IN `+marks+` ORDER BY fleet, first`,
+		arguments...)
 	if err != nil {
 		return err
 	}

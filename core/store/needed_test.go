@@ -17,8 +17,14 @@ func keepsNeeded(t *testing.T, location string) {
 		t.Helper()
 		must(t, s.Commit(t.Context(), Change{Needed: runs}))
 	}
-	commit(NeededRun{one, forecast.Run{First: 10, Last: 10, Needed: 3}}, NeededRun{other, forecast.Run{First: 10, Last: 12, Needed: 1}})
-	commit(NeededRun{one, forecast.Run{First: 10, Last: 14, Needed: 3}}, NeededRun{one, forecast.Run{First: 20, Last: 20, Needed: 5}})
+	commit(
+		NeededRun{one, forecast.Run{First: 10, Last: 10, Needed: 3}},
+		NeededRun{other, forecast.Run{First: 10, Last: 12, Needed: 1}},
+	)
+	commit(
+		NeededRun{one, forecast.Run{First: 10, Last: 14, Needed: 3}},
+		NeededRun{one, forecast.Run{First: 20, Last: 20, Needed: 5}},
+	)
 	must(t, s.Close())
 
 	s = claim(t, open(t, location), "another")
@@ -50,13 +56,23 @@ func prunesNeeded(t *testing.T, location string) {
 	}
 	one := managed(1).ID
 	must(t, s.Commit(t.Context(), Change{Needed: []NeededRun{
-		run(one, long-9, long-1), run(one, long-5, long), run(one, today-1, today), run(one, today+1000, today+1000), run("forgotten", today-1, today),
+		run(
+			one,
+			long-9,
+			long-1,
+		),
+		run(one, long-5, long),
+		run(one, today-1, today),
+		run(one, today+1000, today+1000),
+		run("forgotten", today-1, today),
 	}}))
 	removed, err := s.PruneNeeded(t.Context(), now)
 	must(t, err)
 	got, err := s.Needed(t.Context(), []fleet.RunnerFleetID{one, "forgotten"})
 	must(t, err)
-	want := map[fleet.RunnerFleetID][]forecast.Run{one: {{First: long - 5, Last: long, Needed: 1}, {First: today - 1, Last: today, Needed: 1}}}
+	want := map[fleet.RunnerFleetID][]forecast.Run{
+		one: {{First: long - 5, Last: long, Needed: 1}, {First: today - 1, Last: today, Needed: 1}},
+	}
 	if diff := cmp.Diff(want, got); diff != "" || removed != 3 {
 		t.Errorf("%d are removed (-want +got):\n%s", removed, diff)
 	}

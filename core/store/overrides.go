@@ -36,9 +36,19 @@ func rowOf(order any) (overrideRow, error) {
 	case fleet.RunnerPin:
 		return overrideRow{pinKind, string(o.Instance), o.Until, o}, nil
 	case fleet.Freeze:
-		return overrideRow{freezeKind, subjectOf("fleet", string(o.Fleet), "provider", string(o.Provider)), time.Time{}, o}, nil
+		return overrideRow{
+			freezeKind,
+			subjectOf("fleet", string(o.Fleet), "provider", string(o.Provider)),
+			time.Time{},
+			o,
+		}, nil
 	case fleet.Quarantine:
-		return overrideRow{quarantineKind, subjectOf("fleet", string(o.Fleet), "instance", string(o.Instance), "image", o.Image), time.Time{}, o}, nil
+		return overrideRow{
+			quarantineKind,
+			subjectOf("fleet", string(o.Fleet), "instance", string(o.Instance), "image", o.Image),
+			time.Time{},
+			o,
+		}, nil
 	case fleet.CapacityReservation:
 		return overrideRow{reservationKind, string(o.ID), o.End, o}, nil
 	case fleet.CostOverride:
@@ -94,7 +104,12 @@ func (s *Store) ClearOverride(ctx context.Context, order any, audit AuditRecord)
 		return false, s.failed("clear an override", err)
 	}
 	err = s.write(ctx, "clear the "+row.kind+" of "+row.subject, func(tx *sql.Tx, _ int64) error {
-		result, err := tx.ExecContext(ctx, `DELETE FROM standing_order WHERE kind = $1 AND subject = $2`, row.kind, storable(row.subject))
+		result, err := tx.ExecContext(
+			ctx,
+			`DELETE FROM standing_order WHERE kind = $1 AND subject = $2`,
+			row.kind,
+			storable(row.subject),
+		)
 		if err != nil {
 			return err
 		}

@@ -17,11 +17,22 @@ func keepsOverrides(t *testing.T, location string) {
 	want := fleet.Overrides{
 		ScaleOverrides: []fleet.FleetScaleOverride{{Fleet: "f1", Min: &least, Max: &most, Until: hour, Attribution: by}},
 		Pins:           []fleet.RunnerPin{{Instance: "i1", Fleet: "f1", Until: hour, Attribution: by}},
-		Freezes:        []fleet.Freeze{{Fleet: "f1", ScaleUpOnly: true, Attribution: by}, {Provider: "local.here", Attribution: by}},
-		Quarantines:    []fleet.Quarantine{{Fleet: "f1", Attribution: by}, {Image: "sha256:x", Attribution: by}, {Instance: "i1", Attribution: by}},
-		Reservations:   []fleet.CapacityReservation{{ID: "r1", Quantity: 4, Start: now, End: hour, Dedicated: true, Scope: fleet.FleetScope{Tenant: "acme"}, Made: by}},
-		CostOverrides:  []fleet.CostOverride{{Fleet: "f1", MaxHourly: fleet.Money{Micros: 5, Currency: "USD"}, Until: hour, Attribution: by}},
-		Rollouts:       []fleet.RolloutOrder{{Fleet: "f1", Action: fleet.PauseRollout, Attribution: by}},
+		Freezes: []fleet.Freeze{
+			{Fleet: "f1", ScaleUpOnly: true, Attribution: by},
+			{Provider: "local.here", Attribution: by},
+		},
+		Quarantines: []fleet.Quarantine{
+			{Fleet: "f1", Attribution: by},
+			{Image: "sha256:x", Attribution: by},
+			{Instance: "i1", Attribution: by},
+		},
+		Reservations: []fleet.CapacityReservation{
+			{ID: "r1", Quantity: 4, Start: now, End: hour, Dedicated: true, Scope: fleet.FleetScope{Tenant: "acme"}, Made: by},
+		},
+		CostOverrides: []fleet.CostOverride{
+			{Fleet: "f1", MaxHourly: fleet.Money{Micros: 5, Currency: "USD"}, Until: hour, Attribution: by},
+		},
+		Rollouts: []fleet.RolloutOrder{{Fleet: "f1", Action: fleet.PauseRollout, Attribution: by}},
 	}
 	n := 0
 	set := func(order any) {
@@ -51,7 +62,16 @@ func keepsOverrides(t *testing.T, location string) {
 		t.Error(diff)
 	}
 	// An apply is none of their business.
-	_, err = s.ApplyDefinition(t.Context(), Apply{Expect: 1, Definition: fleet.Definition{Installation: "lab", RequiredVersion: "1"}, At: now, By: "ada", Fleets: []fleet.ManagedFleet{managed(1)}})
+	_, err = s.ApplyDefinition(
+		t.Context(),
+		Apply{
+			Expect:     1,
+			Definition: fleet.Definition{Installation: "lab", RequiredVersion: "1"},
+			At:         now,
+			By:         "ada",
+			Fleets:     []fleet.ManagedFleet{managed(1)},
+		},
+	)
 	must(t, err)
 	if orders, err := s.Overrides(t.Context()); err != nil || !cmp.Equal(want, orders) {
 		t.Errorf("after an apply: %v, %s", err, cmp.Diff(want, orders))
@@ -75,7 +95,14 @@ func clearsOverrides(t *testing.T, location string) {
 		t.Errorf("audit records: %v", records)
 	}
 	must(t, s.SetOverride(t.Context(), fleet.RunnerPin{Instance: "i1", Until: now}, AuditRecord{ID: "a2", At: now}))
-	must(t, s.SetOverride(t.Context(), fleet.RunnerPin{Instance: "i2", Until: now.Add(time.Hour)}, AuditRecord{ID: "a3", At: now}))
+	must(
+		t,
+		s.SetOverride(
+			t.Context(),
+			fleet.RunnerPin{Instance: "i2", Until: now.Add(time.Hour)},
+			AuditRecord{ID: "a3", At: now},
+		),
+	)
 	must(t, s.SetOverride(t.Context(), freeze, AuditRecord{ID: "a4", At: now}))
 	pruned, err := s.Prune(t.Context(), now.Add(time.Minute))
 	must(t, err)

@@ -37,7 +37,8 @@ func (s *Store) PlanUse(ctx context.Context, id string) (use PlanUse, found bool
 func planUse(ctx context.Context, tx *sql.Tx, id string) (PlanUse, bool, error) {
 	use := PlanUse{ID: id}
 	var at int64
-	err := tx.QueryRowContext(ctx, `SELECT used_at, used_by, serial FROM plan_use WHERE id = $1`, storable(id)).Scan(&at, &use.By, &use.Serial)
+	err := tx.QueryRowContext(ctx, `SELECT used_at, used_by, serial FROM plan_use WHERE id = $1`, storable(id)).
+		Scan(&at, &use.By, &use.Serial)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return PlanUse{}, false, nil

@@ -39,7 +39,7 @@ func usesPlanOnce(t *testing.T, location string) {
 	}
 }
 
-// An apply without its record, or a record without its apply, is a lie [193].
+// An apply without its record, or a record without its apply, is a lie (spec §193).
 func keepsAuditWithApply(t *testing.T, location string) {
 	s := applied(t, open(t, location))
 	audit := func(id string) func(int64, bool) AuditRecord {
@@ -54,9 +54,22 @@ func keepsAuditWithApply(t *testing.T, location string) {
 	must(t, errorOf(s.ApplyDefinition(t.Context(), next)))
 	next.Plan, next.Audit = "p1", audit("a3")
 	must(t, errorOf(s.ApplyDefinition(t.Context(), next)))
-	refused[*StaleError](t, errorOf(s.ApplyDefinition(t.Context(), Apply{Expect: 1, Definition: fleet.Definition{Installation: "c"}, At: now, Audit: audit("a4")})))
+	refused[*StaleError](
+		t,
+		errorOf(
+			s.ApplyDefinition(
+				t.Context(),
+				Apply{Expect: 1, Definition: fleet.Definition{Installation: "c"}, At: now, Audit: audit("a4")},
+			),
+		),
+	)
 	// A record that can't be kept: its id is taken.
-	if err := errorOf(s.ApplyDefinition(t.Context(), Apply{Expect: 2, Definition: fleet.Definition{Installation: "c"}, At: now, Plan: "p2", Audit: audit("a1")})); err == nil {
+	if err := errorOf(
+		s.ApplyDefinition(
+			t.Context(),
+			Apply{Expect: 2, Definition: fleet.Definition{Installation: "c"}, At: now, Plan: "p2", Audit: audit("a1")},
+		),
+	); err == nil {
 		t.Error("an apply without its record is stored")
 	}
 	records := got[[]AuditRecord](t)(s.Audit(t.Context(), 0))
@@ -87,7 +100,10 @@ func usesPlanThatChangesNothing(t *testing.T, location string) {
 
 func keepsPlanOfRefusedApply(t *testing.T, location string) {
 	s := applied(t, open(t, location))
-	_, err := s.ApplyDefinition(t.Context(), Apply{Expect: 0, Definition: fleet.Definition{Installation: "b"}, At: now, By: "bob", Plan: "p1"})
+	_, err := s.ApplyDefinition(
+		t.Context(),
+		Apply{Expect: 0, Definition: fleet.Definition{Installation: "b"}, At: now, By: "bob", Plan: "p1"},
+	)
 	refused[*StaleError](t, err)
 	if _, found, err := s.PlanUse(t.Context(), "p1"); err != nil || found {
 		t.Errorf("an apply that was refused used its plan up: found %v, error %v", found, err)
@@ -101,7 +117,10 @@ func usesPlanOnceOfManyAtOnce(t *testing.T, location string) {
 	for range 8 {
 		wait.Go(func() {
 			// Each would change nothing, so no serial stands in the way.
-			_, err := s.ApplyDefinition(t.Context(), Apply{Expect: 1, Definition: fleet.Definition{Installation: "lab"}, At: now, By: "bob", Plan: "p1"})
+			_, err := s.ApplyDefinition(
+				t.Context(),
+				Apply{Expect: 1, Definition: fleet.Definition{Installation: "lab"}, At: now, By: "bob", Plan: "p1"},
+			)
 			if err == nil {
 				won.Add(1)
 				return

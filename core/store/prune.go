@@ -33,7 +33,11 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (pruned Pruned, err
 		// A definition ended when the next one was applied.
 		{&pruned.Definitions, `DELETE FROM definition WHERE serial <
 			(SELECT MAX(later.serial) FROM definition AS later WHERE later.applied_at < $1)`, []any{limit}},
-		{&pruned.Tokens, `DELETE FROM api_token WHERE (revoked > 0 AND revoked < $1) OR (expires > 0 AND expires < $1)`, []any{limit}},
+		{
+			&pruned.Tokens,
+			`DELETE FROM api_token WHERE (revoked > 0 AND revoked < $1) OR (expires > 0 AND expires < $1)`,
+			[]any{limit},
+		},
 		{&pruned.Overrides, `DELETE FROM standing_order WHERE expires > 0 AND expires < $1`, []any{limit}},
 		{&pruned.Fleets, `DELETE FROM fleet WHERE retired = 1
 			AND NOT EXISTS (SELECT 1 FROM instance WHERE instance.fleet = fleet.id)

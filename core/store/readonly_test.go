@@ -68,10 +68,16 @@ func readOnlyRefusesOtherVersions(t *testing.T, location string) {
 	s := open(t, location)
 	known := got[int64](t)(knownVersion())
 	set := func(version int) {
-		_, err := s.writer.ExecContext(t.Context(), fmt.Sprintf(`DELETE FROM %s WHERE version_id > 0`, goose.DefaultTablename))
+		_, err := s.writer.ExecContext(
+			t.Context(),
+			fmt.Sprintf(`DELETE FROM %s WHERE version_id > 0`, goose.DefaultTablename),
+		)
 		must(t, err)
-		_, err = s.writer.ExecContext(t.Context(), fmt.Sprintf(`INSERT INTO %s (version_id, is_applied) VALUES (%d, %s)`, goose.DefaultTablename, version,
-			map[goose.Dialect]string{goose.DialectSQLite3: "1", goose.DialectPostgres: "true"}[s.dialect.goose]))
+		_, err = s.writer.ExecContext(
+			t.Context(),
+			fmt.Sprintf(`INSERT INTO %s (version_id, is_applied) VALUES (%d, %s)`, goose.DefaultTablename, version,
+				map[goose.Dialect]string{goose.DialectSQLite3: "1", goose.DialectPostgres: "true"}[s.dialect.goose]),
+		)
 		must(t, err)
 	}
 	refusal := func() error {

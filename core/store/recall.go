@@ -17,7 +17,11 @@ type Recalled struct {
 
 // Recall finds instances by the operations that made them, or by their ids. Those
 // that were pruned aren't found.
-func (s *Store) Recall(ctx context.Context, keys []fleet.OperationID, ids []fleet.CapacityInstanceID) (found []Recalled, err error) {
+func (s *Store) Recall(
+	ctx context.Context,
+	keys []fleet.OperationID,
+	ids []fleet.CapacityInstanceID,
+) (found []Recalled, err error) {
 	err = s.read(ctx, "recall instances", func(tx *sql.Tx) error {
 		found = nil
 		seen := map[fleet.CapacityInstanceID]bool{}

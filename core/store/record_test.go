@@ -75,28 +75,51 @@ func filledRecord[T any](t *testing.T) (value T) {
 // filledRecords are records that fill every field and refer to each other.
 func filledRecords(t *testing.T) (fleet.Definition, fleet.ManagedFleet, Change, fleet.Runner) {
 	managed, instance := filledRecord[fleet.ManagedFleet](t), filledRecord[fleet.CapacityInstance](t)
-	operation, runner, decision := filledRecord[fleet.Operation](t), filledRecord[fleet.Runner](t), filledRecord[fleet.Decision](t)
+	operation, runner, decision := filledRecord[fleet.Operation](
+		t,
+	), filledRecord[fleet.Runner](
+		t,
+	), filledRecord[fleet.Decision](
+		t,
+	)
 	instance.Fleet, operation.Fleet, runner.Fleet, decision.Fleet = managed.ID, managed.ID, managed.ID, managed.ID
 	operation.Instance, runner.Instance, runner.Operation = instance.ID, instance.ID, operation.ID
 	rollout := filledRecord[fleet.Rollout](t)
 	rollout.Fleet = managed.ID
 	managed.Serial = 1 // the store sets it
-	return filledRecord[fleet.Definition](t), managed, Change{Instances: []fleet.CapacityInstance{instance},
-		Operations: []fleet.Operation{operation}, Decisions: []fleet.Decision{decision}, Rollouts: []fleet.Rollout{rollout}}, runner
+	return filledRecord[fleet.Definition](t), managed, Change{
+		Instances: []fleet.CapacityInstance{instance},
+		Operations: []fleet.Operation{
+			operation,
+		},
+		Decisions: []fleet.Decision{decision},
+		Rollouts:  []fleet.Rollout{rollout},
+	}, runner
 }
 
 func everyFieldComesBack(t *testing.T, location string) {
 	s := claim(t, open(t, location), "a")
 	definition, managed, c, runner := filledRecords(t)
-	_, err := s.ApplyDefinition(t.Context(), Apply{Definition: definition, At: now, By: "ada", Fleets: []fleet.ManagedFleet{managed}})
+	_, err := s.ApplyDefinition(
+		t.Context(),
+		Apply{Definition: definition, At: now, By: "ada", Fleets: []fleet.ManagedFleet{managed}},
+	)
 	must(t, err)
 	must(t, s.Commit(t.Context(), c))
 	must(t, s.Enroll(t.Context(), runner, hashOf(c, runner.Operation)))
 	state, err := s.Load(t.Context())
 	must(t, err)
-	want := snapshot.State{Serial: 1, Providers: definition.Providers, Reservations: definition.Reservations, Policy: definition.Policy, Fleets: []fleet.ManagedFleet{managed},
-		Instances: c.Instances, Operations: c.Operations, Runners: []fleet.Runner{runner},
-		Rollouts: map[fleet.RunnerFleetID]fleet.Rollout{managed.ID: c.Rollouts[0]}}
+	want := snapshot.State{
+		Serial:       1,
+		Providers:    definition.Providers,
+		Reservations: definition.Reservations,
+		Policy:       definition.Policy,
+		Fleets:       []fleet.ManagedFleet{managed},
+		Instances:    c.Instances,
+		Operations:   c.Operations,
+		Runners:      []fleet.Runner{runner},
+		Rollouts:     map[fleet.RunnerFleetID]fleet.Rollout{managed.ID: c.Rollouts[0]},
+	}
 	if diff := cmp.Diff(want, state); diff != "" {
 		t.Error(diff)
 	}
@@ -119,8 +142,11 @@ func bytesAreKept(t *testing.T, location string) {
 	body := json.RawMessage("{\"script\":\"a<b && c>d \u2028 \\u003c é\"}")
 	declared := managed(1)
 	declared.Instance, declared.Immutable = body, body
-	_, err := s.ApplyDefinition(t.Context(), Apply{Expect: 1, Definition: fleet.Definition{Providers: []fleet.Provider{{Config: body}}},
-		Fleets: []fleet.ManagedFleet{declared}})
+	_, err := s.ApplyDefinition(
+		t.Context(),
+		Apply{Expect: 1, Definition: fleet.Definition{Providers: []fleet.Provider{{Config: body}}},
+			Fleets: []fleet.ManagedFleet{declared}},
+	)
 	must(t, err)
 	c := change(1, 1)
 	c.Operations[0].Request = json.RawMessage(" { \"spaced\" : \"<&>\u2029\" } \n")

@@ -18,7 +18,13 @@ const decodeBatch = 256
 
 // recordsOf reads the rows of a query and decodes them in their order. Decoding
 // JSON takes longer than reading, so all processors take part in it.
-func recordsOf[T any](ctx context.Context, tx *sql.Tx, from func(row) (T, error), query string, args ...any) ([]T, error) {
+func recordsOf[T any](
+	ctx context.Context,
+	tx *sql.Tx,
+	from func(row) (T, error),
+	query string,
+	args ...any,
+) ([]T, error) {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err

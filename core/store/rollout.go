@@ -48,7 +48,12 @@ func endRollbacks(ctx context.Context, tx *sql.Tx, fleets []fleet.RunnerFleetID)
 		if o.Action != fleet.RollBack || !slices.Contains(fleets, o.Fleet) {
 			continue
 		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM standing_order WHERE kind = $1 AND subject = $2`, rolloutKind, subjectOf("fleet", string(o.Fleet))); err != nil {
+		if _, err := tx.ExecContext(
+			ctx,
+			`DELETE FROM standing_order WHERE kind = $1 AND subject = $2`,
+			rolloutKind,
+			subjectOf("fleet", string(o.Fleet)),
+		); err != nil {
 			return fmt.Errorf("end the rollback of fleet %s: %w", o.Fleet, err)
 		}
 	}

@@ -10,15 +10,34 @@ import (
 
 func endsRollbacks(t *testing.T, location string) {
 	s := applied(t, open(t, location))
-	back := fleet.RolloutOrder{Fleet: "f1", Action: fleet.RollBack, From: fleet.Image{Ref: "new"}, To: fleet.Image{Ref: "old"}}
-	other := fleet.RolloutOrder{Fleet: "f2", Action: fleet.RollBack, From: fleet.Image{Ref: "new"}, To: fleet.Image{Ref: "old"}}
+	back := fleet.RolloutOrder{
+		Fleet:  "f1",
+		Action: fleet.RollBack,
+		From:   fleet.Image{Ref: "new"},
+		To:     fleet.Image{Ref: "old"},
+	}
+	other := fleet.RolloutOrder{
+		Fleet:  "f2",
+		Action: fleet.RollBack,
+		From:   fleet.Image{Ref: "new"},
+		To:     fleet.Image{Ref: "old"},
+	}
 	for n, order := range []fleet.RolloutOrder{back, other} {
 		must(t, s.SetOverride(t.Context(), order, AuditRecord{ID: id("audit", n), At: now}))
 	}
 	apply := func(expect int64, version string, reimaged ...fleet.RunnerFleetID) []fleet.RolloutOrder {
 		t.Helper()
-		_, err := s.ApplyDefinition(t.Context(), Apply{Expect: expect, Definition: fleet.Definition{Installation: "lab", RequiredVersion: version}, At: now, By: "ada",
-			Fleets: []fleet.ManagedFleet{managed(1)}, Reimaged: reimaged})
+		_, err := s.ApplyDefinition(
+			t.Context(),
+			Apply{
+				Expect:     expect,
+				Definition: fleet.Definition{Installation: "lab", RequiredVersion: version},
+				At:         now,
+				By:         "ada",
+				Fleets:     []fleet.ManagedFleet{managed(1)},
+				Reimaged:   reimaged,
+			},
+		)
 		must(t, err)
 		orders, err := s.Overrides(t.Context())
 		must(t, err)
@@ -30,7 +49,14 @@ func endsRollbacks(t *testing.T, location string) {
 	if diff := cmp.Diff([]fleet.RolloutOrder{other}, apply(2, "2", "f1")); diff != "" {
 		t.Errorf("after an apply of another image: %s", diff)
 	}
-	must(t, s.SetOverride(t.Context(), fleet.RolloutOrder{Fleet: "f2", Action: fleet.PauseRollout}, AuditRecord{ID: "audit-9", At: now}))
+	must(
+		t,
+		s.SetOverride(
+			t.Context(),
+			fleet.RolloutOrder{Fleet: "f2", Action: fleet.PauseRollout},
+			AuditRecord{ID: "audit-9", At: now},
+		),
+	)
 	if left := apply(3, "3", "f2"); len(left) != 1 || left[0].Action != fleet.PauseRollout {
 		t.Errorf("a pause ended with an apply: %+v", left)
 	}

@@ -41,7 +41,13 @@ func readRows(ctx context.Context, tx *sql.Tx) (s rowCache, err error) {
 		`SELECT record, request FROM operation`+live); err != nil {
 		return s, err
 	}
-	if s.runners, err = sortedRecords(ctx, tx, decodeRunner, runnerID, `SELECT record, revoked_at FROM runner`+live); err != nil {
+	if s.runners, err = sortedRecords(
+		ctx,
+		tx,
+		decodeRunner,
+		runnerID,
+		`SELECT record, revoked_at FROM runner`+live,
+	); err != nil {
 		return s, err
 	}
 	s.commitments, err = readCommitments(ctx, tx, s.instances)
@@ -67,7 +73,14 @@ func (s rowCache) advance(ctx context.Context, tx *sql.Tx) (rowCache, error) {
 	if err != nil {
 		return s, err
 	}
-	runners, err := sortedRecords(ctx, tx, decodeRunner, runnerID, `SELECT record, revoked_at FROM runner`+changed, s.revision)
+	runners, err := sortedRecords(
+		ctx,
+		tx,
+		decodeRunner,
+		runnerID,
+		`SELECT record, revoked_at FROM runner`+changed,
+		s.revision,
+	)
 	if err != nil {
 		return s, err
 	}

@@ -156,7 +156,11 @@ func createPrivate(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("create the SQLite store: %w: make the folder %s first", err, filepath.Dir(path))
 	case err != nil:
-		return fmt.Errorf("create the SQLite store: %w: the folder %s must be writable for this user", err, filepath.Dir(path))
+		return fmt.Errorf(
+			"create the SQLite store: %w: the folder %s must be writable for this user",
+			err,
+			filepath.Dir(path),
+		)
 	}
 	if err := file.Close(); err != nil {
 		return fmt.Errorf("create the SQLite store: %w", err)

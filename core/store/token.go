@@ -51,8 +51,15 @@ func (s *Store) CreateAPIToken(ctx context.Context, token APIToken, hash string,
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO api_token (id, name, hash, expires, revoked, record) VALUES ($1, $2, $3, $4, 0, $5)`,
-			token.ID, storable(token.Name), hash, micros(token.Expires), text); err != nil {
+		if _, err := tx.ExecContext(
+			ctx,
+			`INSERT INTO api_token (id, name, hash, expires, revoked, record) VALUES ($1, $2, $3, $4, 0, $5)`,
+			token.ID,
+			storable(token.Name),
+			hash,
+			micros(token.Expires),
+			text,
+		); err != nil {
 			return err
 		}
 		return appendAudit(ctx, tx, record)
@@ -76,7 +83,12 @@ func (s *Store) APITokenByHash(ctx context.Context, hash string) (token APIToken
 // RevokeAPIToken ends a token and keeps the record of it, both or neither. An
 // unknown token, or one that is revoked already, isn't found and nothing is
 // written.
-func (s *Store) RevokeAPIToken(ctx context.Context, id string, at time.Time, record AuditRecord) (found bool, err error) {
+func (s *Store) RevokeAPIToken(
+	ctx context.Context,
+	id string,
+	at time.Time,
+	record AuditRecord,
+) (found bool, err error) {
 	err = s.write(ctx, "revoke a token", func(tx *sql.Tx, _ int64) error {
 		live, err := liveTokens(ctx, tx, "id", id)
 		if err != nil || len(live) == 0 {
@@ -93,7 +105,13 @@ func (s *Store) RevokeAPIToken(ctx context.Context, id string, at time.Time, rec
 
 // liveTokens are the tokens with a value in a column that aren't revoked.
 func liveTokens(ctx context.Context, tx *sql.Tx, column, value string) ([]APIToken, error) {
-	return recordsOf(ctx, tx, decode[APIToken], `SELECT record FROM api_token WHERE revoked = 0 AND `+column+` = $1`, storable(value))
+	return recordsOf(
+		ctx,
+		tx,
+		decode[APIToken],
+		`SELECT record FROM api_token WHERE revoked = 0 AND `+column+` = $1`,
+		storable(value),
+	)
 }
 
 func revoke(ctx context.Context, tx *sql.Tx, token APIToken, at time.Time) error {
@@ -102,7 +120,13 @@ func revoke(ctx context.Context, tx *sql.Tx, token APIToken, at time.Time) error
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `UPDATE api_token SET revoked = $1, record = $2 WHERE id = $3`, micros(at), text, token.ID)
+	_, err = tx.ExecContext(
+		ctx,
+		`UPDATE api_token SET revoked = $1, record = $2 WHERE id = $3`,
+		micros(at),
+		text,
+		token.ID,
+	)
 	return err
 }
 

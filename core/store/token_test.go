@@ -13,8 +13,14 @@ import (
 )
 
 func apiToken(name string) APIToken {
-	return APIToken{ID: "id of " + name, Name: name, Permissions: []string{"fleet.read"}, Fleets: []fleet.FleetAddress{"fleet.linux"},
-		Created: now.Add(-2 * time.Hour), By: "ada"}
+	return APIToken{
+		ID:          "id of " + name,
+		Name:        name,
+		Permissions: []string{"fleet.read"},
+		Fleets:      []fleet.FleetAddress{"fleet.linux"},
+		Created:     now.Add(-2 * time.Hour),
+		By:          "ada",
+	}
 }
 
 func findsToken(t *testing.T, location string) {
@@ -47,7 +53,12 @@ func oneTokenOfAName(t *testing.T, location string) {
 	create := func(id, hash string, created, expires time.Time) error {
 		token := apiToken("ci")
 		token.ID, token.Created, token.Expires = id, created, expires
-		return s.CreateAPIToken(context.WithoutCancel(t.Context()), token, hash, AuditRecord{ID: "making of " + id, At: created})
+		return s.CreateAPIToken(
+			context.WithoutCancel(t.Context()),
+			token,
+			hash,
+			AuditRecord{ID: "making of " + id, At: created},
+		)
 	}
 	must(t, create("1", "a", now, now.Add(time.Hour)))
 	var wait sync.WaitGroup
@@ -103,7 +114,19 @@ func revokesToken(t *testing.T, location string) {
 func listsAudit(t *testing.T, location string) {
 	s := claim(t, open(t, location), "a")
 	for n := range 3 {
-		must(t, s.AppendAudit(t.Context(), AuditRecord{ID: id("audit", n), At: now.Add(time.Duration(n) * time.Minute), By: "ada\x00\xff", Action: "apply", Detail: "definition"}))
+		must(
+			t,
+			s.AppendAudit(
+				t.Context(),
+				AuditRecord{
+					ID:     id("audit", n),
+					At:     now.Add(time.Duration(n) * time.Minute),
+					By:     "ada\x00\xff",
+					Action: "apply",
+					Detail: "definition",
+				},
+			),
+		)
 	}
 	for limit, want := range map[int][]string{0: {"02", "01", "00"}, 2: {"02", "01"}} {
 		got, err := s.Audit(t.Context(), limit)

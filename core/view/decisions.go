@@ -7,7 +7,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
-// LastDecision is one decision about a fleet as people see it [184, 185].
+// LastDecision is one decision about a fleet as people see it (spec §184, §185).
 type LastDecision struct {
 	At     time.Time          `json:"at"`
 	Kind   fleet.DecisionKind `json:"kind"`
@@ -23,7 +23,10 @@ type LastDecision struct {
 func Decisions(decisions []fleet.Decision) []LastDecision {
 	out := make([]LastDecision, 0, len(decisions))
 	for _, d := range decisions {
-		out = append(out, LastDecision{At: d.At, Kind: d.Kind, Reason: d.Reason, Add: d.Add, Instances: d.Instances, Bounds: d.Bounds})
+		out = append(
+			out,
+			LastDecision{At: d.At, Kind: d.Kind, Reason: d.Reason, Add: d.Add, Instances: d.Instances, Bounds: d.Bounds},
+		)
 	}
 	return out
 }

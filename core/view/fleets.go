@@ -10,7 +10,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
-// Fleet is one fleet as status shows it [182].
+// Fleet is one fleet as status shows it (spec §182).
 type Fleet struct {
 	Address     fleet.FleetAddress          `json:"address"`
 	ID          fleet.RunnerFleetID         `json:"id"`
@@ -89,11 +89,27 @@ func Fleets(s snapshot.Snapshot) []Fleet {
 	for _, p := range preview.Fleets {
 		f := fleets[p.Fleet]
 		v := Fleet{
-			Address: f.Address, ID: f.ID, Provider: f.Provider, Class: f.Class.Name, Operational: f.Operational,
-			Min: f.Scaling.Min, Max: f.Scaling.Max, Warm: p.Warm, NextWarm: p.NextWarm, Forecast: p.Forecast,
-			Desired: p.Desired, Counts: p.Counts, Bounds: p.Bounds, Outdated: len(p.Drifted), Unresolved: unresolved[f.ID], ToJoin: p.ToJoin,
-			Scheduler: f.Scheduler, Unplaced: unplacedNear(preview.Unplaced, f), Waiting: p.Waiting, Next: p.Next,
-			Concerns: concernsOf(s.Demand[f.Scheduler], f),
+			Address:     f.Address,
+			ID:          f.ID,
+			Provider:    f.Provider,
+			Class:       f.Class.Name,
+			Operational: f.Operational,
+			Min:         f.Scaling.Min,
+			Max:         f.Scaling.Max,
+			Warm:        p.Warm,
+			NextWarm:    p.NextWarm,
+			Forecast:    p.Forecast,
+			Desired:     p.Desired,
+			Counts:      p.Counts,
+			Bounds:      p.Bounds,
+			Outdated:    len(p.Drifted),
+			Unresolved:  unresolved[f.ID],
+			ToJoin:      p.ToJoin,
+			Scheduler:   f.Scheduler,
+			Unplaced:    unplacedNear(preview.Unplaced, f),
+			Waiting:     p.Waiting,
+			Next:        p.Next,
+			Concerns:    concernsOf(s.Demand[f.Scheduler], f),
 		}
 		v.Overrides, v.Cost, v.Rollout = p.Overrides, p.Cost, p.Rollout
 		v.Unseen = p.Unseen

@@ -10,7 +10,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
-// Health is a fleet's condition [167]. It is derived, never set by hand.
+// Health is a fleet's condition (spec §167). It is derived, never set by hand.
 type Health string
 
 // The conditions of section 167.
@@ -26,7 +26,8 @@ const (
 // can't grow for.
 func unplacedNear(all []planner.UnplacedDemand, f fleet.ManagedFleet) (near []planner.UnplacedDemand) {
 	for _, u := range all {
-		if u.Scheduler == f.Scheduler && slices.ContainsFunc(u.Nearest, func(m planner.NearMiss) bool { return m.Fleet == f.Address }) {
+		if u.Scheduler == f.Scheduler &&
+			slices.ContainsFunc(u.Nearest, func(m planner.NearMiss) bool { return m.Fleet == f.Address }) {
 			near = append(near, u)
 		}
 	}
@@ -65,7 +66,13 @@ func (d *diagnosis) note(why reason.Detail) { d.reasons = append(d.reasons, reas
 
 // health derives the condition from the worst thing that is true, and gives all
 // reasons, the worst first.
-func health(members []member, s snapshot.Snapshot, f fleet.ManagedFleet, p planner.FleetPlan, v Fleet) (Health, []reason.Reason) {
+func health(
+	members []member,
+	s snapshot.Snapshot,
+	f fleet.ManagedFleet,
+	p planner.FleetPlan,
+	v Fleet,
+) (Health, []reason.Reason) {
 	d := &diagnosis{worst: Healthy}
 	d.ofRunners(members, p.Counts)
 	d.ofProvider(s, f.Provider, v.Unresolved)
@@ -175,7 +182,8 @@ func (d *diagnosis) ofScheduler(f fleet.ManagedFleet, v Fleet) {
 // lastJobsFailed counts the healthy runners whose last job didn't end well.
 func lastJobsFailed(members []member) (failed int) {
 	for _, i := range members {
-		if i.State == fleet.Healthy && i.runner != nil && i.runner.Report.LastExit != "" && i.runner.Report.LastExit != fleet.JobSucceeded {
+		if i.State == fleet.Healthy && i.runner != nil && i.runner.Report.LastExit != "" &&
+			i.runner.Report.LastExit != fleet.JobSucceeded {
 			failed++
 		}
 	}

@@ -12,33 +12,42 @@ import (
 
 // ImageState is what an image is to the fleets. It is derived: from what fleets
 // should boot, from what their instances were made from, and from what people
-// decided. Building, scanning, signing and publishing it [218] happens elsewhere.
+// decided. Building, scanning, signing and publishing it (spec §218) happens elsewhere.
 type ImageState string
 
 // The states, the most urgent first.
 const (
-	ImageQuarantined ImageState = "quarantined" // a person took it out of use [135, 224]
+	ImageQuarantined ImageState = "quarantined" // a person took it out of use (spec §135, §224)
 	ImageHalted      ImageState = "halted"      // its rollout doesn't go on by itself
-	ImageCanary      ImageState = "canary"      // its first instances show what it is worth [66]
-	ImageRolling     ImageState = "rolling"     // it replaces the old instances gradually [66]
-	ImageActive      ImageState = "active"      // its fleets boot it and nothing else [222]
-	ImageRolledBack  ImageState = "rolled_back" // the file asks for it, and a person went back [223]
-	ImageKnownGood   ImageState = "known_good"  // the one before, which a rollback boots [223]
+	ImageCanary      ImageState = "canary"      // its first instances show what it is worth (spec §66)
+	ImageRolling     ImageState = "rolling"     // it replaces the old instances gradually (spec §66)
+	ImageActive      ImageState = "active"      // its fleets boot it and nothing else (spec §222)
+	ImageRolledBack  ImageState = "rolled_back" // the file asks for it, and a person went back (spec §223)
+	ImageKnownGood   ImageState = "known_good"  // the one before, which a rollback boots (spec §223)
 	ImageOld         ImageState = "old"         // instances of it are left
 )
 
-var imageUrgency = []ImageState{ImageQuarantined, ImageHalted, ImageCanary, ImageRolling, ImageActive, ImageRolledBack, ImageKnownGood, ImageOld}
+var imageUrgency = []ImageState{
+	ImageQuarantined,
+	ImageHalted,
+	ImageCanary,
+	ImageRolling,
+	ImageActive,
+	ImageRolledBack,
+	ImageKnownGood,
+	ImageOld,
+}
 
 // ImageReport is one image: what its fleets boot, or what their instances still run.
 type ImageReport struct {
-	// Name is what the file calls it, and may be another image's tomorrow [221].
+	// Name is what the file calls it, and may be another image's tomorrow (spec §221).
 	Name string `json:"name,omitempty"`
 	// Digest is the declared one; empty: the file says none.
 	Digest    string     `json:"digest,omitempty"`
 	Bootstrap string     `json:"bootstrap,omitempty"`
 	State     ImageState `json:"state"`
 	// Refs are what providers know it by, with the identity that it has there with
-	// the agent of today [59].
+	// the agent of today (spec §59).
 	Refs []ImageRef `json:"refs,omitempty"`
 	// Fleets are those that it is something to.
 	Fleets []ImageFleet `json:"fleets"`
@@ -111,7 +120,12 @@ type imageBook struct {
 
 // enter notes what images are to a fleet: declared is as its file has it, boots as
 // it is with what people decided.
-func (b imageBook) enter(declared, boots fleet.ManagedFleet, s snapshot.Snapshot, p planner.FleetPlan, members []member) {
+func (b imageBook) enter(
+	declared, boots fleet.ManagedFleet,
+	s snapshot.Snapshot,
+	p planner.FleetPlan,
+	members []member,
+) {
 	live, of := 0, map[string]int{}
 	for _, i := range members {
 		if i.Live() {
@@ -125,7 +139,11 @@ func (b imageBook) enter(declared, boots fleet.ManagedFleet, s snapshot.Snapshot
 		}
 		made := of[image.Digest]
 		delete(of, image.Digest)
-		b.note(boots, image, ImageFleet{Fleet: boots.Address, State: state, Instances: made, Others: live - made, Reason: why})
+		b.note(
+			boots,
+			image,
+			ImageFleet{Fleet: boots.Address, State: state, Instances: made, Others: live - made, Reason: why},
+		)
 	}
 	state, why := ImageActive, reason.Reason{}
 	if r := p.Rollout; r != nil {
@@ -135,8 +153,15 @@ func (b imageBook) enter(declared, boots fleet.ManagedFleet, s snapshot.Snapshot
 		}
 	}
 	note(boots.Image, state, why)
-	if o, ordered := s.Overrides.Rollout(declared); ordered && o.Action == fleet.RollBack && !declared.Image.Same(boots.Image) {
-		note(declared.Image, ImageRolledBack, reason.Of(reason.RolledBack{Decided: reason.Decided{By: o.By, At: reason.At(o.At), Comment: o.Reason}}))
+	if o, ordered := s.Overrides.Rollout(
+		declared,
+	); ordered && o.Action == fleet.RollBack &&
+		!declared.Image.Same(boots.Image) {
+		note(
+			declared.Image,
+			ImageRolledBack,
+			reason.Of(reason.RolledBack{Decided: reason.Decided{By: o.By, At: reason.At(o.At), Comment: o.Reason}}),
+		)
 	}
 	known := s.Rollouts[boots.ID]
 	for _, good := range known.Good {
@@ -163,7 +188,8 @@ func (b imageBook) note(f fleet.ManagedFleet, image fleet.Image, in ImageFleet) 
 		b.byKey[key] = i
 	}
 	i.Name, i.Bootstrap = cmp.Or(i.Name, image.Name), cmp.Or(i.Bootstrap, image.Bootstrap)
-	if image.Ref != "" && !slices.ContainsFunc(i.Refs, func(r ImageRef) bool { return r.Provider == f.Provider && r.Ref == image.Ref }) {
+	if image.Ref != "" &&
+		!slices.ContainsFunc(i.Refs, func(r ImageRef) bool { return r.Provider == f.Provider && r.Ref == image.Ref }) {
 		i.Refs = append(i.Refs, ImageRef{Provider: f.Provider, Ref: image.Ref, ID: image.ID(b.agent)})
 	}
 	if slices.Index(imageUrgency, in.State) < slices.Index(imageUrgency, i.State) {

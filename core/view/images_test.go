@@ -15,7 +15,12 @@ import (
 )
 
 func imageOf(digit string) fleet.Image {
-	return fleet.Image{Name: "base", Digest: "sha256:" + strings.Repeat(digit, 64), Bootstrap: "file", Ref: "base-" + digit}
+	return fleet.Image{
+		Name:      "base",
+		Digest:    "sha256:" + strings.Repeat(digit, 64),
+		Bootstrap: "file",
+		Ref:       "base-" + digit,
+	}
 }
 
 // imaged is a fleet whose file asks for an image, with healthy instances of others.
@@ -35,7 +40,13 @@ func TestAnImageIsWhatItIsToItsFleets(t *testing.T) {
 	known := func(s snapshot.State, change func(*fleet.Rollout)) map[fleet.RunnerFleetID]fleet.Rollout {
 		before := s.Fleets[0].Make()
 		before.Image = imageOf("a")
-		r := fleet.Rollout{Fleet: s.Fleets[0].ID, Target: s.Fleets[0].Make(), Agent: "0.1.0", Began: now, Good: []fleet.Make{before}}
+		r := fleet.Rollout{
+			Fleet:  s.Fleets[0].ID,
+			Target: s.Fleets[0].Make(),
+			Agent:  "0.1.0",
+			Began:  now,
+			Good:   []fleet.Make{before},
+		}
 		change(&r)
 		return map[fleet.RunnerFleetID]fleet.Rollout{r.Fleet: r}
 	}

@@ -125,7 +125,12 @@ func Instances(s snapshot.Snapshot) []Instance {
 }
 
 // One is the view of a single instance; runner may be nil.
-func One(i fleet.CapacityInstance, address fleet.FleetAddress, runner *fleet.Runner, operations []fleet.Operation) Instance {
+func One(
+	i fleet.CapacityInstance,
+	address fleet.FleetAddress,
+	runner *fleet.Runner,
+	operations []fleet.Operation,
+) Instance {
 	v := Instance{
 		ID: i.ID, Fleet: address, Provider: i.Provider, ProviderInstance: i.ProviderInstance, Key: i.Key, State: i.State,
 		Since: i.Since, Cause: i.Cause, Reason: i.Reason, Drain: i.Drain, Created: i.Created, Seen: i.Seen, Zone: i.Zone,
@@ -144,7 +149,13 @@ func One(i fleet.CapacityInstance, address fleet.FleetAddress, runner *fleet.Run
 	}
 	for _, op := range operations {
 		v.Operations = append(v.Operations, Operation{
-			ID: op.ID, Kind: op.Kind, State: op.State, Created: op.Created, Attempts: op.Attempts, Class: op.Class, Reason: op.Reason,
+			ID:       op.ID,
+			Kind:     op.Kind,
+			State:    op.State,
+			Created:  op.Created,
+			Attempts: op.Attempts,
+			Class:    op.Class,
+			Reason:   op.Reason,
 		})
 	}
 	slices.SortFunc(v.Operations, func(a, b Operation) int { return cmp.Compare(a.ID, b.ID) })

@@ -27,7 +27,8 @@ func TestWhatAProviderAnnouncedIsShownWithWhatFollowsFromIt(t *testing.T) {
 			t.Errorf("it says\n%+v\nwant\n%s", shown.Interruption, want)
 		}
 		f := Fleets(snapshot.Snapshot{Now: at, State: s})[0]
-		if len(f.Interruptions) != 1 || !strings.HasSuffix(f.Interruptions[0].Text(), want) || !slices.Contains(f.Reasons, f.Interruptions[0]) {
+		if len(f.Interruptions) != 1 || !strings.HasSuffix(f.Interruptions[0].Text(), want) ||
+			!slices.Contains(f.Reasons, f.Interruptions[0]) {
 			t.Errorf("the fleet says %q, and its reasons are %q", f.Interruptions, f.Reasons)
 		}
 	}

@@ -52,11 +52,17 @@ func TestEveryFieldOfTheJSONHasASnakeCaseName(t *testing.T) {
 }
 
 func TestADecisionIsShownWithoutItsIDs(t *testing.T) {
-	got, err := json.Marshal(Decisions([]fleet.Decision{{ID: "d1", Fleet: "f1", At: now, Kind: fleet.ScaleUp, Add: 2, Reason: reason.Plain("0 of 2")}}))
+	got, err := json.Marshal(
+		Decisions(
+			[]fleet.Decision{{ID: "d1", Fleet: "f1", At: now, Kind: fleet.ScaleUp, Add: 2, Reason: reason.Plain("0 of 2")}},
+		),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `[{"at":"2026-11-29T12:00:00Z","kind":"scale_up","reason":{"code":"stored_text","params":{"words":"0 of 2"},"text":"0 of 2"},"add":2}]`; string(got) != want {
+	if want := `[{"at":"2026-11-29T12:00:00Z","kind":"scale_up","reason":{"code":"stored_text","params":{"words":"0 of 2"},"text":"0 of 2"},"add":2}]`; string(
+		got,
+	) != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if none, err := json.Marshal(Decisions(nil)); err != nil || string(none) != "[]" {

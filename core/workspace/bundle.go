@@ -34,7 +34,12 @@ var Platform = runtime.GOOS + "_" + runtime.GOARCH
 
 // readBundle reads the files as far as no plugin is needed. Mistakes in them
 // come back as config.Diagnostics.
-func readBundle(sources []config.Source, lock pluginstore.Lock, plugins *pluginstore.Store, program string) (Bundle, error) {
+func readBundle(
+	sources []config.Source,
+	lock pluginstore.Lock,
+	plugins *pluginstore.Store,
+	program string,
+) (Bundle, error) {
 	b := Bundle{Sources: sources, Lock: lock, Plugins: plugins}
 	var found config.Diagnostics
 	if b.Requirements, found = config.LoadRequirements(sources); found.HasErrors() {
@@ -67,7 +72,12 @@ func (b Bundle) checkLocked() error {
 			return fmt.Errorf("read the version that plugin %q is required in: %w", r.Name, err)
 		}
 		if have, err := version.NewVersion(locked.Version); err != nil || !constraint.Check(have) {
-			return fmt.Errorf("plugin %q is locked in version %s, and the files require %q; install one that fits: forgeyard-fleet plugin install", r.Name, locked.Version, r.Version)
+			return fmt.Errorf(
+				"plugin %q is locked in version %s, and the files require %q; install one that fits: forgeyard-fleet plugin install",
+				r.Name,
+				locked.Version,
+				r.Version,
+			)
 		}
 	}
 	return nil
@@ -81,9 +91,18 @@ func checkOrigin(r fleet.PluginRequirement, locked pluginstore.LockedPlugin) err
 	case locked.Source == pluginstore.SourceDev:
 		return nil
 	case locked.Source != r.Source:
-		return fmt.Errorf("plugin %q is locked from %s, and the files name %q; run: forgeyard-fleet plugin install", r.Name, locked.Source, r.Source)
+		return fmt.Errorf(
+			"plugin %q is locked from %s, and the files name %q; run: forgeyard-fleet plugin install",
+			r.Name,
+			locked.Source,
+			r.Source,
+		)
 	case locked.Signer == "" && !r.AllowUnsigned:
-		return fmt.Errorf("plugin %q is locked without a signature, and the files don't allow that; install a signed version with: forgeyard-fleet plugin update %s, or write allow_unsigned = true in required_plugins", r.Name, r.Name)
+		return fmt.Errorf(
+			"plugin %q is locked without a signature, and the files don't allow that; install a signed version with: forgeyard-fleet plugin update %s, or write allow_unsigned = true in required_plugins",
+			r.Name,
+			r.Name,
+		)
 	}
 	return nil
 }
@@ -115,7 +134,11 @@ func (b Bundle) Info(plugin string) (pluginhost.Info, error) {
 	}
 	info, err := pluginhost.DecodeInfo(raw)
 	if err != nil {
-		return pluginhost.Info{}, fmt.Errorf("read the description of plugin %q: %w; run: forgeyard-fleet plugin install", plugin, err)
+		return pluginhost.Info{}, fmt.Errorf(
+			"read the description of plugin %q: %w; run: forgeyard-fleet plugin install",
+			plugin,
+			err,
+		)
 	}
 	return info, nil
 }
@@ -124,18 +147,34 @@ func (b Bundle) Info(plugin string) (pluginhost.Info, error) {
 func (b Bundle) binary(plugin string) (path, digest string, err error) {
 	locked, ok := b.Lock.Plugin(plugin)
 	if !ok {
-		return "", "", fmt.Errorf("plugin %q is not in %s; run where the fleet files are: forgeyard-fleet plugin install, with --from FOLDER for plugins that you built yourself (make build puts them into bin/plugins)", plugin, pluginstore.LockFileName)
+		return "", "", fmt.Errorf(
+			"plugin %q is not in %s; run where the fleet files are: forgeyard-fleet plugin install, with --from FOLDER for plugins that you built yourself (make build puts them into bin/plugins)",
+			plugin,
+			pluginstore.LockFileName,
+		)
 	}
 	return b.Plugins.Binary(locked, Platform)
 }
 
 // Launch is how a provider block's plugin is started.
-func (b Bundle) Launch(provider fleet.ProviderAddress, requirements []fleet.PluginRequirement, run string, log *slog.Logger) (pluginhost.Launch, error) {
+func (b Bundle) Launch(
+	provider fleet.ProviderAddress,
+	requirements []fleet.PluginRequirement,
+	run string,
+	log *slog.Logger,
+) (pluginhost.Launch, error) {
 	path, digest, err := b.binary(provider.Plugin())
 	if err != nil {
 		return pluginhost.Launch{}, err
 	}
-	l := pluginhost.Launch{Plugin: provider.Plugin(), Provider: provider, Path: path, Digest: digest, RunDir: run, Logger: log}
+	l := pluginhost.Launch{
+		Plugin:   provider.Plugin(),
+		Provider: provider,
+		Path:     path,
+		Digest:   digest,
+		RunDir:   run,
+		Logger:   log,
+	}
 	for _, r := range requirements {
 		if r.Name == provider.Plugin() {
 			l.Env = r.Env
@@ -147,7 +186,12 @@ func (b Bundle) Launch(provider fleet.ProviderAddress, requirements []fleet.Plug
 // ValidateWithPlugins lets the plugins check the bodies that are theirs, with
 // the secrets of this process's environment. Complaints, of missing secrets too,
 // come back on the line that they are about.
-func (b Bundle) ValidateWithPlugins(ctx context.Context, loaded *config.Loaded, run string, log *slog.Logger) (config.Diagnostics, error) {
+func (b Bundle) ValidateWithPlugins(
+	ctx context.Context,
+	loaded *config.Loaded,
+	run string,
+	log *slog.Logger,
+) (config.Diagnostics, error) {
 	o := Options{Place: Place{Run: run}, Log: log}
 	if missing := missingSecrets(ctx, loaded, o); missing.HasErrors() {
 		return missing, nil
@@ -167,12 +211,23 @@ func (b Bundle) validateWithPlugins(ctx context.Context, loaded *config.Loaded, 
 	return all, nil
 }
 
-func (b Bundle) validateProvider(ctx context.Context, loaded *config.Loaded, provider fleet.Provider, o Options) (config.Diagnostics, error) {
+func (b Bundle) validateProvider(
+	ctx context.Context,
+	loaded *config.Loaded,
+	provider fleet.Provider,
+	o Options,
+) (config.Diagnostics, error) {
 	var validation pluginhost.Validation
-	err := b.askOffline(ctx, loaded, provider, o, func(process *pluginhost.Process, body secret.Resolved, instances map[string][]byte) (err error) {
-		validation, err = process.Validate(ctx, body, instances)
-		return err
-	})
+	err := b.askOffline(
+		ctx,
+		loaded,
+		provider,
+		o,
+		func(process *pluginhost.Process, body secret.Resolved, instances map[string][]byte) (err error) {
+			validation, err = process.Validate(ctx, body, instances)
+			return err
+		},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +266,10 @@ func (b Bundle) askOffline(ctx context.Context, loaded *config.Loaded, provider 
 	return ask(process, body, instances)
 }
 
-func describePlugin(ctx context.Context, launch pluginhost.Launch) (raw []byte, version string, protocol int, err error) {
+func describePlugin(
+	ctx context.Context,
+	launch pluginhost.Launch,
+) (raw []byte, version string, protocol int, err error) {
 	process, err := pluginhost.Start(ctx, launch)
 	if err != nil {
 		return nil, "", 0, err

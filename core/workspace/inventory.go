@@ -34,7 +34,12 @@ func (b Bundle) listInventories(ctx context.Context, loaded *config.Loaded, o Op
 	return nil
 }
 
-func (b Bundle) inventory(ctx context.Context, d fleet.Definition, provider fleet.Provider, o Options) (assets []fleet.Asset, err error) {
+func (b Bundle) inventory(
+	ctx context.Context,
+	d fleet.Definition,
+	provider fleet.Provider,
+	o Options,
+) (assets []fleet.Asset, err error) {
 	launch, err := b.Launch(provider.Address, d.Plugins, o.Place.Run, o.Log)
 	if err != nil {
 		return nil, err
@@ -53,13 +58,21 @@ func (b Bundle) inventory(ctx context.Context, d fleet.Definition, provider flee
 		return nil, err
 	}
 	defer os.RemoveAll(cache)
-	_, found, err := process.Configure(ctx, pluginhost.Configuration{Provider: resolved, Installation: d.Installation, StateDir: cache})
+	_, found, err := process.Configure(
+		ctx,
+		pluginhost.Configuration{Provider: resolved, Installation: d.Installation, StateDir: cache},
+	)
 	if err != nil {
 		return nil, err
 	}
 	for _, complaint := range found {
 		if !complaint.Warning {
-			return nil, access.Invalid("the plugin refuses the block of provider.%s: %s: %s", provider.Address, complaint.Summary, complaint.Detail)
+			return nil, access.Invalid(
+				"the plugin refuses the block of provider.%s: %s: %s",
+				provider.Address,
+				complaint.Summary,
+				complaint.Detail,
+			)
 		}
 	}
 	seen, err := process.Inspect(ctx, nil)

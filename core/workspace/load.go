@@ -20,7 +20,14 @@ type Loaded struct {
 // Load reads a definition whole, the plugins' own checks included. lock is the text
 // of the plugin lock. What readable refuses is left before any secret is looked at;
 // nil refuses nothing.
-func Load(ctx context.Context, sources []config.Source, lock string, variables config.Variables, o Options, readable func(fleet.Definition) error) (*Loaded, Bundle, error) {
+func Load(
+	ctx context.Context,
+	sources []config.Source,
+	lock string,
+	variables config.Variables,
+	o Options,
+	readable func(fleet.Definition) error,
+) (*Loaded, Bundle, error) {
 	locked, err := LockOf(lock)
 	if err != nil {
 		return nil, Bundle{}, access.Invalid("read %s: %v", pluginstore.LockFileName, err)
@@ -34,7 +41,11 @@ func Load(ctx context.Context, sources []config.Source, lock string, variables c
 		return nil, Bundle{}, err
 	}
 	if bundle.Requirements.Installation != o.Installation {
-		return nil, Bundle{}, access.Invalid("the files are of installation %q, this manager is of %q; send them to their own manager", bundle.Requirements.Installation, o.Installation)
+		return nil, Bundle{}, access.Invalid(
+			"the files are of installation %q, this manager is of %q; send them to their own manager",
+			bundle.Requirements.Installation,
+			o.Installation,
+		)
 	}
 	if err := bundle.checkLocked(); err != nil {
 		return nil, Bundle{}, &access.InvalidError{Reason: err.Error()}

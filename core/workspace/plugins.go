@@ -50,7 +50,12 @@ func (w Workspace) required(names []string) ([]fleet.PluginRequirement, error) {
 	}
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return nil, fmt.Errorf("the fleet files in %s require no plugin %q; they require: %s", w.Dir, name, strings.Join(known, ", "))
+			return nil, fmt.Errorf(
+				"the fleet files in %s require no plugin %q; they require: %s",
+				w.Dir,
+				name,
+				strings.Join(known, ", "),
+			)
 		}
 	}
 	return chosen, nil
@@ -77,19 +82,34 @@ func (w Workspace) UpdatePlugins(ctx context.Context, o PluginOptions) ([]plugin
 }
 
 // InstallBuilds installs an author's own builds from a folder.
-func (w Workspace) InstallBuilds(ctx context.Context, o PluginOptions, dir, run string, log *slog.Logger) ([]pluginstore.Installed, error) {
+func (w Workspace) InstallBuilds(
+	ctx context.Context,
+	o PluginOptions,
+	dir, run string,
+	log *slog.Logger,
+) ([]pluginstore.Installed, error) {
 	return w.lockEach(ctx, o, func(r pluginstore.Required) (pluginstore.Installed, error) {
 		old, _ := w.Lock.Plugin(r.Name)
-		locked, err := w.Plugins.InstallBuild(ctx, dir, r.Name, r.Constraint, func(ctx context.Context, path, digest string) ([]byte, string, int, error) {
-			return describePlugin(ctx, pluginhost.Launch{Plugin: r.Name, Path: path, Digest: digest, RunDir: run, Logger: log})
-		})
+		locked, err := w.Plugins.InstallBuild(
+			ctx,
+			dir,
+			r.Name,
+			r.Constraint,
+			func(ctx context.Context, path, digest string) ([]byte, string, int, error) {
+				return describePlugin(ctx, pluginhost.Launch{Plugin: r.Name, Path: path, Digest: digest, RunDir: run, Logger: log})
+			},
+		)
 		return pluginstore.Installed{LockedPlugin: withOtherPlatforms(locked, old), Before: old.Version}, err
 	})
 }
 
 // lockEach writes the lock when all went well. Without names, what is no longer
 // required is dropped from it.
-func (w Workspace) lockEach(ctx context.Context, o PluginOptions, one func(pluginstore.Required) (pluginstore.Installed, error)) ([]pluginstore.Installed, error) {
+func (w Workspace) lockEach(
+	ctx context.Context,
+	o PluginOptions,
+	one func(pluginstore.Required) (pluginstore.Installed, error),
+) ([]pluginstore.Installed, error) {
 	chosen, err := w.required(o.Names)
 	if err != nil {
 		return nil, err
@@ -121,11 +141,20 @@ func (w Workspace) lockEach(ctx context.Context, o PluginOptions, one func(plugi
 
 // merged is what another command may have made of the lock meanwhile, with what
 // was installed, and without what was locked at the beginning and isn't required.
-func (w Workspace) merged(now pluginstore.Lock, installed []pluginstore.Installed, required []string) (pluginstore.Lock, error) {
+func (w Workspace) merged(
+	now pluginstore.Lock,
+	installed []pluginstore.Installed,
+	required []string,
+) (pluginstore.Lock, error) {
 	for _, p := range installed {
 		before, _ := w.Lock.Plugin(p.Name)
 		if there, _ := now.Plugin(p.Name); !there.Equal(before) && !there.Equal(p.LockedPlugin) {
-			return now, fmt.Errorf("another command has locked version %s of plugin %q meanwhile, and this one would lock %s; nothing was locked: run it again", cmp.Or(there.Version, "none"), p.Name, p.Version)
+			return now, fmt.Errorf(
+				"another command has locked version %s of plugin %q meanwhile, and this one would lock %s; nothing was locked: run it again",
+				cmp.Or(there.Version, "none"),
+				p.Name,
+				p.Version,
+			)
 		}
 		now = now.With(p.LockedPlugin)
 	}
@@ -163,7 +192,11 @@ func withOtherPlatforms(p, old pluginstore.LockedPlugin) pluginstore.LockedPlugi
 // VerifyPlugins hashes what the store has of the locked plugins, and asks where
 // they came from whether their signers still vouch for them, unless offline. It
 // gives the plugins that passed, and what is wrong with the others.
-func (w Workspace) VerifyPlugins(ctx context.Context, o PluginOptions, offline bool) (passed []pluginstore.LockedPlugin, problems []error) {
+func (w Workspace) VerifyPlugins(
+	ctx context.Context,
+	o PluginOptions,
+	offline bool,
+) (passed []pluginstore.LockedPlugin, problems []error) {
 	i := w.installer(o)
 	for _, locked := range w.Lock.Plugins {
 		err := w.Plugins.Verify(locked)
@@ -180,7 +213,12 @@ func (w Workspace) VerifyPlugins(ctx context.Context, o PluginOptions, offline b
 }
 
 // MirrorPlugins copies what is locked.
-func (w Workspace) MirrorPlugins(ctx context.Context, o PluginOptions, to pluginstore.Destination, platforms []string) ([]pluginstore.LockedPlugin, error) {
+func (w Workspace) MirrorPlugins(
+	ctx context.Context,
+	o PluginOptions,
+	to pluginstore.Destination,
+	platforms []string,
+) ([]pluginstore.LockedPlugin, error) {
 	i := w.installer(o)
 	for n, locked := range w.Lock.Plugins {
 		if err := i.Mirror(ctx, locked, to, platforms); err != nil {

@@ -11,8 +11,14 @@ import (
 // lockedAs is a lock's entry of that version.
 func lockedAs(name, version string) pluginstore.LockedPlugin {
 	digest := "sha256:" + strings.Repeat("a", 64)
-	return pluginstore.LockedPlugin{Name: name, Source: "registry.example/acme/" + name, Version: version, Protocol: 1, Index: digest,
-		Binaries: map[string]string{pluginstore.HostPlatform(): digest}}
+	return pluginstore.LockedPlugin{
+		Name:     name,
+		Source:   "registry.example/acme/" + name,
+		Version:  version,
+		Protocol: 1,
+		Index:    digest,
+		Binaries: map[string]string{pluginstore.HostPlatform(): digest},
+	}
 }
 
 // Each command read the lock, fetched for minutes, and wrote the lock whole.
@@ -26,16 +32,24 @@ func TestTwoInstallsAtOnceKeepEachOthersLocks(t *testing.T) {
 		w.Requirements.Plugins = append(w.Requirements.Plugins, fleet.PluginRequirement{Name: name})
 	}
 	locking := func(version string, meanwhile func()) error {
-		_, err := w.lockEach(t.Context(), PluginOptions{Names: []string{"aws"}}, func(r pluginstore.Required) (pluginstore.Installed, error) {
-			meanwhile()
-			return pluginstore.Installed{LockedPlugin: lockedAs(r.Name, version)}, nil
-		})
+		_, err := w.lockEach(
+			t.Context(),
+			PluginOptions{Names: []string{"aws"}},
+			func(r pluginstore.Required) (pluginstore.Installed, error) {
+				meanwhile()
+				return pluginstore.Installed{LockedPlugin: lockedAs(r.Name, version)}, nil
+			},
+		)
 		return err
 	}
 	err = locking("1.0.0", func() {
-		if _, err := w.lockEach(t.Context(), PluginOptions{Names: []string{"gcp"}}, func(r pluginstore.Required) (pluginstore.Installed, error) {
-			return pluginstore.Installed{LockedPlugin: lockedAs(r.Name, "2.0.0")}, nil
-		}); err != nil {
+		if _, err := w.lockEach(
+			t.Context(),
+			PluginOptions{Names: []string{"gcp"}},
+			func(r pluginstore.Required) (pluginstore.Installed, error) {
+				return pluginstore.Installed{LockedPlugin: lockedAs(r.Name, "2.0.0")}, nil
+			},
+		); err != nil {
 			t.Error(err)
 		}
 	})

@@ -31,10 +31,16 @@ func (b Bundle) Policy(ctx context.Context, loaded *config.Loaded, name, run str
 	}
 	var document string
 	o := Options{Place: Place{Run: run}, Log: log}
-	err = b.askOffline(ctx, loaded, provider, o, func(process *pluginhost.Process, body secret.Resolved, instances map[string][]byte) (err error) {
-		document, err = process.Policy(ctx, loaded.Definition.Installation, body, instances)
-		return err
-	})
+	err = b.askOffline(
+		ctx,
+		loaded,
+		provider,
+		o,
+		func(process *pluginhost.Process, body secret.Resolved, instances map[string][]byte) (err error) {
+			document, err = process.Policy(ctx, loaded.Definition.Installation, body, instances)
+			return err
+		},
+	)
 	return document, err
 }
 
@@ -49,9 +55,17 @@ func oneBlock(blocks []fleet.Provider, name string) (fleet.Provider, error) {
 	}
 	switch len(found) {
 	case 0:
-		return fleet.Provider{}, fmt.Errorf("the fleet files have no block provider %q: what must be allowed depends on what it says", name)
+		return fleet.Provider{}, fmt.Errorf(
+			"the fleet files have no block provider %q: what must be allowed depends on what it says",
+			name,
+		)
 	case 1:
 		return found[0], nil
 	}
-	return fleet.Provider{}, fmt.Errorf("%s are all of the plugin %q: say which, as %q", strings.Join(names, " and "), name, found[0].Address)
+	return fleet.Provider{}, fmt.Errorf(
+		"%s are all of the plugin %q: say which, as %q",
+		strings.Join(names, " and "),
+		name,
+		found[0].Address,
+	)
 }

@@ -24,7 +24,13 @@ type PluginRelease struct {
 }
 
 // PublishPlugin describes a plugin and pushes it.
-func PublishPlugin(ctx context.Context, release PluginRelease, to pluginstore.Origin, plugins, run string, log *slog.Logger) (pluginstore.Published, error) {
+func PublishPlugin(
+	ctx context.Context,
+	release PluginRelease,
+	to pluginstore.Origin,
+	plugins, run string,
+	log *slog.Logger,
+) (pluginstore.Published, error) {
 	fail := func(err error) (pluginstore.Published, error) {
 		return pluginstore.Published{}, fmt.Errorf("publish %s: %w", release.Source, err)
 	}
@@ -36,7 +42,12 @@ func PublishPlugin(ctx context.Context, release PluginRelease, to pluginstore.Or
 	if description == nil {
 		here, there := files[Platform]
 		if !there {
-			return fail(fmt.Errorf("none of the files runs on this machine (%s), so that the plugin can't be asked what it is; add that build, or pass --description FILE with what the plugin prints for --describe", Platform))
+			return fail(
+				fmt.Errorf(
+					"none of the files runs on this machine (%s), so that the plugin can't be asked what it is; add that build, or pass --description FILE with what the plugin prints for --describe",
+					Platform,
+				),
+			)
 		}
 		if description, err = describeFile(ctx, here, plugins, run, log); err != nil {
 			return fail(err)
@@ -47,7 +58,13 @@ func PublishPlugin(ctx context.Context, release PluginRelease, to pluginstore.Or
 		return fail(err)
 	}
 	if release.Version != "" && release.Version != info.Schemas.Version {
-		return fail(fmt.Errorf("the plugin says that it is version %s, and %s was asked for; publish it as that version, or build it again", info.Schemas.Version, release.Version))
+		return fail(
+			fmt.Errorf(
+				"the plugin says that it is version %s, and %s was asked for; publish it as that version, or build it again",
+				info.Schemas.Version,
+				release.Version,
+			),
+		)
 	}
 	plain, err := canonical(info.Raw)
 	if err != nil {
@@ -79,7 +96,10 @@ func describeFile(ctx context.Context, path, plugins, run string, log *slog.Logg
 	if err != nil {
 		return nil, err
 	}
-	raw, _, _, err := describePlugin(ctx, pluginhost.Launch{Plugin: "plugin", Path: stored, Digest: digest, RunDir: run, Logger: log})
+	raw, _, _, err := describePlugin(
+		ctx,
+		pluginhost.Launch{Plugin: "plugin", Path: stored, Digest: digest, RunDir: run, Logger: log},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("ask %s what it is: %w", path, err)
 	}

@@ -15,8 +15,13 @@ func warnUnusedForecast(d fleet.Definition) (found config.Diagnostics) {
 	for _, f := range d.Fleets {
 		if f.Joined && f.Forecast != (fleet.Forecast{}) {
 			found = append(found, config.Diagnostic{
-				Severity: config.Warning, Block: string(f.Address), Summary: fmt.Sprintf("The forecast of %s has no effect", f.Address),
-				Detail: fmt.Sprintf("A person joins the hosts of provider.%s, and a forecast can't make them come. Remove the forecast block, or give the fleet a provider that makes hosts.", f.Provider),
+				Severity: config.Warning,
+				Block:    string(f.Address),
+				Summary:  fmt.Sprintf("The forecast of %s has no effect", f.Address),
+				Detail: fmt.Sprintf(
+					"A person joins the hosts of provider.%s, and a forecast can't make them come. Remove the forecast block, or give the fleet a provider that makes hosts.",
+					f.Provider,
+				),
 			})
 		}
 	}
@@ -30,8 +35,10 @@ func warnNoIsolation(d fleet.Definition) config.Diagnostics {
 	for _, f := range d.Fleets {
 		if f.Admission.JobIsolation != fleet.JobIsolationNone && f.Class.Platform.OS != "linux" {
 			found = append(found, config.Diagnostic{
-				Severity: config.Warning, Block: string(f.Address), Summary: "No host will be admitted to " + string(f.Address),
-				Detail: "The fleet asks for job isolation, as by default, and this version's agent can't isolate jobs on " + f.Class.Platform.OS + ". Where jobs are yours, write: admission { job_isolation = \"none\" }",
+				Severity: config.Warning,
+				Block:    string(f.Address),
+				Summary:  "No host will be admitted to " + string(f.Address),
+				Detail:   "The fleet asks for job isolation, as by default, and this version's agent can't isolate jobs on " + f.Class.Platform.OS + ". Where jobs are yours, write: admission { job_isolation = \"none\" }",
 			})
 		}
 	}
@@ -45,8 +52,10 @@ func warnDevBuilds(d fleet.Definition, lock pluginstore.Lock) config.Diagnostics
 	for _, r := range d.Plugins {
 		if locked, there := lock.Plugin(r.Name); there && locked.Source == pluginstore.SourceDev {
 			found = append(found, config.Diagnostic{
-				Severity: config.Warning, Block: "forgeyard.required_plugins", Summary: fmt.Sprintf("The plugin %q is somebody's own build", r.Name),
-				Detail: "It was installed with plugin install --dev: it is unsigned, and no other machine can install it. To take a published version, run: forgeyard-fleet plugin update " + r.Name,
+				Severity: config.Warning,
+				Block:    "forgeyard.required_plugins",
+				Summary:  fmt.Sprintf("The plugin %q is somebody's own build", r.Name),
+				Detail:   "It was installed with plugin install --dev: it is unsigned, and no other machine can install it. To take a published version, run: forgeyard-fleet plugin update " + r.Name,
 			})
 		}
 	}

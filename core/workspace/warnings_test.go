@@ -16,10 +16,14 @@ func TestAForecastOfHostsThatAPersonJoinsIsWarnedOf(t *testing.T) {
 		{Address: "fleet.made", Provider: "local.here", Forecast: model},
 		{Address: "fleet.plain", Provider: "manual.rack", Joined: true},
 	}})
-	want := config.Diagnostics{{
-		Severity: config.Warning, Block: "fleet.joined", Summary: "The forecast of fleet.joined has no effect",
-		Detail: "A person joins the hosts of provider.manual.rack, and a forecast can't make them come. Remove the forecast block, or give the fleet a provider that makes hosts.",
-	}}
+	want := config.Diagnostics{
+		{
+			Severity: config.Warning,
+			Block:    "fleet.joined",
+			Summary:  "The forecast of fleet.joined has no effect",
+			Detail:   "A person joins the hosts of provider.manual.rack, and a forecast can't make them come. Remove the forecast block, or give the fleet a provider that makes hosts.",
+		},
+	}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Error(diff)
 	}

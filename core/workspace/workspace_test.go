@@ -10,7 +10,13 @@ import (
 
 func TestInstallingKeepsWhatOtherMachinesLockedForTheSameVersion(t *testing.T) {
 	locked := func(version, platform string) pluginstore.LockedPlugin {
-		return pluginstore.LockedPlugin{Name: "local", Source: pluginstore.SourceDev, Version: version, Protocol: 1, Binaries: map[string]string{platform: "sha256:" + platform}}
+		return pluginstore.LockedPlugin{
+			Name:     "local",
+			Source:   pluginstore.SourceDev,
+			Version:  version,
+			Protocol: 1,
+			Binaries: map[string]string{platform: "sha256:" + platform},
+		}
 	}
 	before := locked("0.1.0", "darwin_arm64")
 	got := withOtherPlatforms(locked("0.1.0", "linux_amd64"), before).Binaries

@@ -19,7 +19,7 @@ import (
 	"regexp"
 )
 
-// Document is what the first boot of a host must do [54]. It carries the
+// Document is what the first boot of a host must do (spec §54). It carries the
 // enrollment token and is secret as a whole; printing or logging it shows the
 // token's presence and nothing of it.
 type Document struct {

@@ -16,7 +16,8 @@ func TestEverythingThatASchemaSaysIsOnThePage(t *testing.T) {
 				{Name: "region", Type: text, Required: true, Doc: "Where | when."},
 				{Name: "token", Type: text, Sensitive: true, Doc: "The\ntoken."},
 				{Name: "net", Type: fleet.PluginType{Kind: fleet.KindList, Element: &fleet.PluginType{
-					Kind: fleet.KindObject, Attributes: []fleet.PluginAttribute{{Name: "mtu", Type: fleet.PluginType{Kind: fleet.KindInt}, Default: "1500"}},
+					Kind:       fleet.KindObject,
+					Attributes: []fleet.PluginAttribute{{Name: "mtu", Type: fleet.PluginType{Kind: fleet.KindInt}, Default: "1500"}},
 				}}},
 			},
 			Blocks: []fleet.PluginBlock{{Name: "disk", Repeated: true, Doc: "A disk.", Schema: fleet.PluginSchema{

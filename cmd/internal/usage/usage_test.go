@@ -11,7 +11,13 @@ import (
 
 // program is one with a flag of each kind.
 func program() *cobra.Command {
-	root := &cobra.Command{Use: "tool", Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true, RunE: func(*cobra.Command, []string) error { return nil }}
+	root := &cobra.Command{
+		Use:           "tool",
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE:          func(*cobra.Command, []string) error { return nil },
+	}
 	run := func(*cobra.Command, []string) error { return nil }
 	settle := &cobra.Command{Use: "settle THING", Args: cobra.ExactArgs(1), RunE: run}
 	settle.Flags().String("made", "", "it made the `id`")
@@ -30,7 +36,13 @@ func program() *cobra.Command {
 	root.AddCommand(settle, book)
 	root.SetOut(io.Discard)
 	root.SetErr(io.Discard)
-	Explain(root, Hints{Commands: map[string]string{"destroy": "Use:\n  tool settle"}, Flags: map[string]string{"target": "All is booked."}})
+	Explain(
+		root,
+		Hints{
+			Commands: map[string]string{"destroy": "Use:\n  tool settle"},
+			Flags:    map[string]string{"target": "All is booked."},
+		},
+	)
 	return root
 }
 

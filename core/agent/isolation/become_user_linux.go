@@ -137,7 +137,9 @@ func isForGood(uid, gid int) error {
 	if err != nil {
 		return err
 	}
-	if r != uid || e != uid || s != uid || rg != gid || eg != gid || sg != gid || len(groups) > 0 || capabilities != [2]unix.CapUserData{} || noNew != 1 {
+	if r != uid || e != uid || s != uid || rg != gid || eg != gid || sg != gid || len(groups) > 0 ||
+		capabilities != [2]unix.CapUserData{} ||
+		noNew != 1 {
 		return fmt.Errorf("the kernel left it with uids %d %d %d, gids %d %d %d, groups %v, capabilities %v, no_new_privs %d",
 			r, e, s, rg, eg, sg, groups, capabilities, noNew)
 	}

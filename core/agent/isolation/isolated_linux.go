@@ -87,7 +87,9 @@ func (u *User) hold() error {
 	if err == nil {
 		for _, p := range all {
 			if p.HasUID(u.UID) {
-				err = &userInUseError{fmt.Sprintf("process %d of %v was not started by a job; jobs need a user of their own", p.PID, u)}
+				err = &userInUseError{
+					fmt.Sprintf("process %d of %v was not started by a job; jobs need a user of their own", p.PID, u),
+				}
 				break
 			}
 		}
@@ -203,7 +205,12 @@ func (u *User) Probe(ctx context.Context, h Host) (evidence string, err error) {
 		return "", fmt.Errorf("probe as %v: read its answer: %w", u, err)
 	}
 	if len(found.Open) == 0 {
-		return fmt.Sprintf("isolated: jobs run as %v; %d files and %d metadata addresses were tried and are not accessible", u, found.Tried, found.Dialled), nil
+		return fmt.Sprintf(
+			"isolated: jobs run as %v; %d files and %d metadata addresses were tried and are not accessible",
+			u,
+			found.Tried,
+			found.Dialled,
+		), nil
 	}
 	return "", fmt.Errorf("a job as %v: %s", u, strings.Join(found.Open, ", "))
 }

@@ -68,7 +68,10 @@ func loginUser(name string) (*User, error) {
 
 // become makes the command a process of the user, in a session of its own.
 func (u *User) become(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: &syscall.Credential{Uid: uint32(u.UID), Gid: uint32(u.GID)}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Setsid:     true,
+		Credential: &syscall.Credential{Uid: uint32(u.UID), Gid: uint32(u.GID)},
+	}
 	for _, group := range u.Groups {
 		cmd.SysProcAttr.Credential.Groups = append(cmd.SysProcAttr.Credential.Groups, uint32(group))
 	}

@@ -24,7 +24,13 @@ func (m *Client) Evidence(ctx context.Context) (*agentapi.Evidence, error) {
 		return nil, fmt.Errorf("read the identity document from %s's metadata service at %s: %w", m.Platform, m.URL, err)
 	}
 	if n := max(len(found.Document), len(found.Signature)); n > agentapi.MaxEvidenceBytes {
-		return nil, fmt.Errorf("the identity document of %s's metadata service at %s has %d bytes; at most %d are allowed", m.Platform, m.URL, n, agentapi.MaxEvidenceBytes)
+		return nil, fmt.Errorf(
+			"the identity document of %s's metadata service at %s has %d bytes; at most %d are allowed",
+			m.Platform,
+			m.URL,
+			n,
+			agentapi.MaxEvidenceBytes,
+		)
 	}
 	return &found, nil
 }

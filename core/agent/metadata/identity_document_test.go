@@ -13,7 +13,10 @@ const awsIdentity = "/latest/dynamic/instance-identity/"
 
 func TestIdentityDocumentIsReadByteForByte(t *testing.T) {
 	document := " {\n  \"instanceId\" : \"i-1\"\n}\n"
-	m, url := metadatafake.Start(t, map[string]string{awsIdentity + "document": document, awsIdentity + "rsa2048": "c2lnbmVk\n"})
+	m, url := metadatafake.Start(
+		t,
+		map[string]string{awsIdentity + "document": document, awsIdentity + "rsa2048": "c2lnbmVk\n"},
+	)
 	service := NewClient(Service{"aws", url})
 	for range 2 {
 		got, err := service.Evidence(t.Context())

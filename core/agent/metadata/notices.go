@@ -112,9 +112,15 @@ func awsInterruption(ctx context.Context, c *transport, _ time.Time) ([]Notice, 
 	if action.Action == "" || action.Time.IsZero() {
 		return nil, errors.New("spot/instance-action has no action or time")
 	}
-	return []Notice{{
-		ID: "spot-" + action.Time.UTC().Format(time.RFC3339), Kind: agentapi.NoticeInterruption, Deadline: action.Time, Detail: "AWS spot: " + action.Action,
-	}}, nil
+	return []Notice{
+		{
+			ID: "spot-" + action.Time.UTC().
+				Format(time.RFC3339),
+			Kind:     agentapi.NoticeInterruption,
+			Deadline: action.Time,
+			Detail:   "AWS spot: " + action.Action,
+		},
+	}, nil
 }
 
 func awsRebalance(ctx context.Context, c *transport, _ time.Time) ([]Notice, error) {
@@ -128,7 +134,13 @@ func awsRebalance(ctx context.Context, c *transport, _ time.Time) ([]Notice, err
 	if recommended.Time.IsZero() {
 		return nil, errors.New("events/recommendations/rebalance has no time")
 	}
-	return []Notice{{ID: "rebalance-" + recommended.Time.UTC().Format(time.RFC3339), Kind: agentapi.NoticeRebalance, Detail: "AWS recommends to rebalance"}}, nil
+	return []Notice{
+		{
+			ID:     "rebalance-" + recommended.Time.UTC().Format(time.RFC3339),
+			Kind:   agentapi.NoticeRebalance,
+			Detail: "AWS recommends to rebalance",
+		},
+	}, nil
 }
 
 // awsTime is how AWS writes the times of its own work.
@@ -149,7 +161,15 @@ func awsMaintenance(ctx context.Context, c *transport, _ time.Time) ([]Notice, e
 	for _, e := range events {
 		if e.State == "active" {
 			at, _ := time.Parse(awsTime, e.NotBefore) // without a time it is announced all the same
-			out = append(out, Notice{ID: e.ID, Kind: agentapi.NoticeMaintenance, Deadline: at.UTC(), Detail: "AWS: " + e.Code + " " + e.Description})
+			out = append(
+				out,
+				Notice{
+					ID:       e.ID,
+					Kind:     agentapi.NoticeMaintenance,
+					Deadline: at.UTC(),
+					Detail:   "AWS: " + e.Code + " " + e.Description,
+				},
+			)
 		}
 	}
 	return out, nil
@@ -178,7 +198,9 @@ func gcpPreempted(ctx context.Context, c *transport, now time.Time) ([]Notice, e
 	if text != "TRUE" || err != nil {
 		return nil, err
 	}
-	return []Notice{{ID: "preempted", Kind: agentapi.NoticeInterruption, Deadline: now.Add(gcpNotice), Detail: "Google Cloud: preempted"}}, nil
+	return []Notice{
+		{ID: "preempted", Kind: agentapi.NoticeInterruption, Deadline: now.Add(gcpNotice), Detail: "Google Cloud: preempted"},
+	}, nil
 }
 
 // gcpMaintenance: a machine that is moved while it runs has nothing to fear.
@@ -220,7 +242,12 @@ func azureEvents(ctx context.Context, c *transport, now time.Time) ([]Notice, er
 	if len(document.Events) == 0 {
 		return nil, nil
 	}
-	name, _, err := c.ask(ctx, http.MethodGet, "/metadata/instance/compute/name?api-version=2021-02-01&format=text", header)
+	name, _, err := c.ask(
+		ctx,
+		http.MethodGet,
+		"/metadata/instance/compute/name?api-version=2021-02-01&format=text",
+		header,
+	)
 	if err != nil {
 		return nil, fmt.Errorf("this machine's name: %w", err)
 	}

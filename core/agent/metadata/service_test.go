@@ -27,7 +27,10 @@ func TestNoticesOfEachPlatform(t *testing.T) {
 		return parsed
 	}
 	azure := func(event string) map[string]string {
-		return map[string]string{azureDoc: `{"DocumentIncarnation": 1, "Events": [` + event + `]}`, "/metadata/instance/compute/name": "vm-1\n"}
+		return map[string]string{
+			azureDoc:                          `{"DocumentIncarnation": 1, "Events": [` + event + `]}`,
+			"/metadata/instance/compute/name": "vm-1\n",
+		}
 	}
 	for name, test := range map[string]struct {
 		platform string
@@ -58,7 +61,8 @@ func TestNoticesOfEachPlatform(t *testing.T) {
 				t.Fatalf("%+v, %v, want %+v", notices, err, test.want)
 			}
 			for n, want := range test.want {
-				if got := notices[n]; got.ID != want.ID || got.Kind != want.Kind || got.Detail != want.Detail || !got.Deadline.Equal(want.Deadline) {
+				if got := notices[n]; got.ID != want.ID || got.Kind != want.Kind || got.Detail != want.Detail ||
+					!got.Deadline.Equal(want.Deadline) {
 					t.Errorf("%+v, want %+v", got, want)
 				}
 			}
@@ -95,7 +99,10 @@ func TestAnswersOfOtherServicesAnnounceNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(test.serve)
 			defer server.Close()
-			if notices, err := NewClient(Service{test.platform, server.URL}).Notices(t.Context(), time.Now()); err == nil || len(notices) > 0 {
+			if notices, err := NewClient(
+				Service{test.platform, server.URL},
+			).Notices(t.Context(), time.Now()); err == nil ||
+				len(notices) > 0 {
 				t.Errorf("%+v, %v", notices, err)
 			}
 		})

@@ -136,7 +136,8 @@ func EndLeftover(r Leftover, hold HoldUser) (bool, error) {
 	var roots []Process
 	for _, p := range all {
 		mark, _ := p.mark()
-		if p.PID != os.Getpid() && (mark == r.Mark || r.PID != 0 && p.group == r.PID && leaderIsOurs || ownsUID && p.HasUID(r.UID)) {
+		if p.PID != os.Getpid() &&
+			(mark == r.Mark || r.PID != 0 && p.group == r.PID && leaderIsOurs || ownsUID && p.HasUID(r.UID)) {
 			roots = append(roots, p)
 		}
 	}

@@ -35,9 +35,16 @@ func NewGroup(cmd *exec.Cmd, _ Job) (*Group, error) {
 		return nil, fmt.Errorf("make a job object: %w", err)
 	}
 	limits := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
-		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE},
+		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{
+			LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
+		},
 	}
-	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
+	_, err = windows.SetInformationJobObject(
+		job,
+		windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&limits)),
+		uint32(unsafe.Sizeof(limits)),
+	)
 	if err == nil {
 		err = assign(job, uint32(cmd.Process.Pid))
 	}
@@ -69,7 +76,13 @@ type accounting struct {
 // Members has one entry, without a pid, for each process in the object.
 func (g *Group) Members() ([]int, error) {
 	var a accounting
-	if err := windows.QueryInformationJobObject(g.job, windows.JobObjectBasicAccountingInformation, uintptr(unsafe.Pointer(&a)), uint32(unsafe.Sizeof(a)), nil); err != nil {
+	if err := windows.QueryInformationJobObject(
+		g.job,
+		windows.JobObjectBasicAccountingInformation,
+		uintptr(unsafe.Pointer(&a)),
+		uint32(unsafe.Sizeof(a)),
+		nil,
+	); err != nil {
 		return nil, fmt.Errorf("count the processes of a job: %w", err)
 	}
 	return make([]int, a.active), nil

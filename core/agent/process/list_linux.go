@@ -63,7 +63,13 @@ func parseStat(pid int, stat []byte) (Process, error) {
 	if err != nil {
 		return Process{}, fmt.Errorf("read the group of process %d: %w", pid, err)
 	}
-	return Process{PID: pid, parent: parent, group: group, Zombie: fields[0] == "Z" || fields[0] == "X", started: fields[19]}, nil
+	return Process{
+		PID:     pid,
+		parent:  parent,
+		group:   group,
+		Zombie:  fields[0] == "Z" || fields[0] == "X",
+		started: fields[19],
+	}, nil
 }
 
 // withDescendants is the roots and everything below them.

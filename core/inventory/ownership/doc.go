@@ -1,5 +1,5 @@
 // Package ownership makes and verifies the proof that a provider's resource is ours
-// [160]: a tag that can't be made for other values without the installation's key.
+// (spec §160): a tag that can't be made for other values without the installation's key.
 //
 // It is pure: keys are passed in as bytes, and it reads no files, clock or randomness. pki
 // keeps the keys; the loop puts proofs into requests and verifies those of an inspection

@@ -30,7 +30,7 @@ type Prediction struct {
 	// Season is after how long it takes demand to repeat itself: a day or a week.
 	Season time.Duration `json:"season,omitempty"`
 	// Confidence is between 0 and 1: 1 less by how much the model was off in the last
-	// days, as a part of what was needed then [121].
+	// days, as a part of what was needed then (spec §121).
 	Confidence float64 `json:"confidence"`
 	// NoEffect says why it has none; zero: it counts.
 	NoEffect reason.Reason `json:"no_effect,omitzero"`

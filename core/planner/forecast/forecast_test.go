@@ -117,9 +117,21 @@ func TestAForecastCountsOnlyWhereThereIsReasonTo(t *testing.T) {
 		want    reason.Detail
 	}{
 		{"nothing was seen", naive, daily, 0, reason.ForecastTooEarly{Seen: 0, Needs: twoDays}},
-		{"too little was seen", naive, daily, 20 * 12, reason.ForecastTooEarly{Seen: reason.Duration(20 * time.Hour), Needs: twoDays}},
+		{
+			"too little was seen",
+			naive,
+			daily,
+			20 * 12,
+			reason.ForecastTooEarly{Seen: reason.Duration(20 * time.Hour), Needs: twoDays},
+		},
 		{"enough was seen", naive, daily, 2 * day, nil},
-		{"demand follows no pattern", naive, func(int) int { return 20 * (random.IntN(8) / 7) }, 3 * day, reason.ForecastInaccurate{}},
+		{
+			"demand follows no pattern",
+			naive,
+			func(int) int { return 20 * (random.IntN(8) / 7) },
+			3 * day,
+			reason.ForecastInaccurate{},
+		},
 		{"the last day is unlike all others", naive, holidays, 14 * day, reason.ForecastInaccurate{}},
 		{"hardly anybody looked in the last day", naive, func(n int) int {
 			if n > 4*day && n%day > 30 {
@@ -127,7 +139,13 @@ func TestAForecastCountsOnlyWhereThereIsReasonTo(t *testing.T) {
 			}
 			return 5
 		}, 5 * day, reason.ForecastUntested{Tested: reason.Duration(150 * time.Minute)}},
-		{"a model of another version", fleet.Forecast{Model: "seasonal-naive", Version: 2}, daily, 3 * day, reason.ForecastModelUnknown{}},
+		{
+			"a model of another version",
+			fleet.Forecast{Model: "seasonal-naive", Version: 2},
+			daily,
+			3 * day,
+			reason.ForecastModelUnknown{},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -271,7 +289,8 @@ func FuzzGarbageIsNoReasonToPanic(f *testing.F) {
 			r.See(now, run.Needed)
 			for _, which := range Models() {
 				p := r.Predict(which, now, time.Duration(lead))
-				if p.Runners < 0 || p.Runners > largest || !(p.Confidence >= 0 && p.Confidence <= 1) || !p.Changes.After(now) || p.Until.Before(p.Changes) {
+				if p.Runners < 0 || p.Runners > largest || !(p.Confidence >= 0 && p.Confidence <= 1) || !p.Changes.After(now) ||
+					p.Until.Before(p.Changes) {
 					t.Fatalf("%+v", p)
 				}
 				if math.IsNaN(p.Confidence) {

@@ -8,7 +8,7 @@ import (
 
 // model says from what was needed in each bucket what will be, with a season of so
 // many buckets. A model never changes: what would say something else is another
-// version [251].
+// version (spec §251).
 //
 // said are the last buckets of needed as the model would have had them, each so many
 // buckets ahead, and next those that follow, up to so many ahead. NaN: it can't say.

@@ -88,7 +88,9 @@ func (w *work) alike() []int {
 			same := slices.Equal(w.Types[t].Capacity, one.Capacity) && slices.Equal(w.allowed[t], w.allowed[s])
 			switch own := w.Types[t].Owner == one.Owner; {
 			case !same:
-			case like[s] < 0, own && w.Types[like[s]].Owner != one.Owner, own == (w.Types[like[s]].Owner == one.Owner) && w.cost[t] < w.cost[like[s]]:
+			case like[s] < 0,
+				own && w.Types[like[s]].Owner != one.Owner,
+				own == (w.Types[like[s]].Owner == one.Owner) && w.cost[t] < w.cost[like[s]]:
 				like[s], found = t, true
 			}
 		}

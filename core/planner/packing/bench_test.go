@@ -35,7 +35,10 @@ const launchCharge = 10_000
 func (i instance) problem() Problem {
 	p := Problem{Dimensions: len(i.Dims)}
 	for _, t := range i.Types {
-		p.Types = append(p.Types, Type{Capacity: t.Cap, Price: int64(math.Round(t.Price * 1e6)), Charge: launchCharge, Limit: NoLimit})
+		p.Types = append(
+			p.Types,
+			Type{Capacity: t.Cap, Price: int64(math.Round(t.Price * 1e6)), Charge: launchCharge, Limit: NoLimit},
+		)
 	}
 	for _, item := range i.Items {
 		p.Classes = append(p.Classes, Class{Requirement: item.Req, Count: item.Count})
@@ -143,14 +146,42 @@ var recipes = []struct {
 	{recipe{name: "500 unique, 18 types", jobs: 500, dims: 2, types: 18, step: 1, parts: 5}, 1.01, 1.015},
 	{recipe{name: "2000 near-unique, 18 types", jobs: 2000, dims: 2, types: 18, step: 512, parts: 5}, 1.01, 1.015},
 	{recipe{name: "2000 unique, 18 types", jobs: 2000, dims: 2, types: 18, step: 1, parts: 5}, 1.01, 1.015},
-	{recipe{name: "2000 unique, 18 types, half dearer", jobs: 2000, dims: 2, types: 18, dear: 50, step: 1, parts: 5}, 1.01, 1.015},
-	{recipe{name: "2000 unique, 500 types, most dearer", jobs: 2000, dims: 2, types: 500, dear: 80, step: 1, parts: 5}, 1.01, 1.015},
-	{recipe{name: "500 unique, 1 type", jobs: 500, dims: 2, types: 1, step: 1, parts: 5}, 1.01, 1.019}, // one machine more than 53
+	{
+		recipe{name: "2000 unique, 18 types, half dearer", jobs: 2000, dims: 2, types: 18, dear: 50, step: 1, parts: 5},
+		1.01,
+		1.015,
+	},
+	{
+		recipe{name: "2000 unique, 500 types, most dearer", jobs: 2000, dims: 2, types: 500, dear: 80, step: 1, parts: 5},
+		1.01,
+		1.015,
+	},
+	{
+		recipe{name: "500 unique, 1 type", jobs: 500, dims: 2, types: 1, step: 1, parts: 5},
+		1.01,
+		1.019,
+	}, // one machine more than 53
 	{recipe{name: "2000 unique, 6 types", jobs: 2000, dims: 2, types: 6, step: 1, parts: 5}, 1.01, 1.015},
 	{recipe{name: "2000 unique, gpus, 18 types", jobs: 2000, dims: 3, types: 18, step: 1, parts: 5}, 1.01, 1.015},
 	{recipe{name: "2000 small, gpus, 18 types", jobs: 2000, dims: 3, types: 18, step: 1, parts: 10}, 1.01, 1.015},
-	{recipe{name: "2000 unique, gpus and named, 18 types", jobs: 2000, dims: 4, types: 18, step: 1, parts: 5}, 1.01, 1.015},
-	{recipe{name: "2000 unique, gpus and named, 500 types, half dearer", jobs: 2000, dims: 4, types: 500, dear: 50, step: 1, parts: 5}, 1.01, 1.015},
+	{
+		recipe{name: "2000 unique, gpus and named, 18 types", jobs: 2000, dims: 4, types: 18, step: 1, parts: 5},
+		1.01,
+		1.015,
+	},
+	{
+		recipe{
+			name:  "2000 unique, gpus and named, 500 types, half dearer",
+			jobs:  2000,
+			dims:  4,
+			types: 500,
+			dear:  50,
+			step:  1,
+			parts: 5,
+		},
+		1.01,
+		1.015,
+	},
 }
 
 const seedsOfRecipe = 3

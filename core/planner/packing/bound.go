@@ -75,7 +75,12 @@ func (w *work) prices(types []int) []float64 {
 			scale[d] = max(scale[d], float64(n))
 		}
 	}
-	s := simplex{columns: w.Dimensions, gain: make([]float64, w.Dimensions), basis: make([]int, len(types)), free: make([]int, w.Dimensions)}
+	s := simplex{
+		columns: w.Dimensions,
+		gain:    make([]float64, w.Dimensions),
+		basis:   make([]int, len(types)),
+		free:    make([]int, w.Dimensions),
+	}
 	for d := range s.gain {
 		s.free[d] = d
 		if scale[d] > 0 {

@@ -38,7 +38,13 @@ func wrong(p Problem, s Solution) string {
 	}
 	for c, class := range p.Classes {
 		if placed[c]+s.Uncovered[c] != class.Count {
-			return fmt.Sprintf("of class %d %d are placed and %d are not, and it has %d", c, placed[c], s.Uncovered[c], class.Count)
+			return fmt.Sprintf(
+				"of class %d %d are placed and %d are not, and it has %d",
+				c,
+				placed[c],
+				s.Uncovered[c],
+				class.Count,
+			)
 		}
 	}
 	for t, n := range used {
@@ -59,14 +65,24 @@ func draw(t *rapid.T) Problem {
 		return rapid.SliceOfN(rapid.Int64Range(0, most), p.Dimensions, p.Dimensions).Draw(t, name)
 	}
 	for range rapid.IntRange(0, 6).Draw(t, "types") {
-		p.Types = append(p.Types, Type{Capacity: vector(64, "capacity"), Price: rapid.Int64Range(0, 1000).Draw(t, "price"), Charge: rapid.Int64Range(0, 20).Draw(t, "charge"),
-			Limit: rapid.SampledFrom([]int{0, 1, 2, 5, NoLimit, NoLimit}).Draw(t, "limit")})
+		p.Types = append(
+			p.Types,
+			Type{
+				Capacity: vector(64, "capacity"),
+				Price:    rapid.Int64Range(0, 1000).Draw(t, "price"),
+				Charge:   rapid.Int64Range(0, 20).Draw(t, "charge"),
+				Limit:    rapid.SampledFrom([]int{0, 1, 2, 5, NoLimit, NoLimit}).Draw(t, "limit"),
+			},
+		)
 		if last := &p.Types[len(p.Types)-1]; last.Limit < NoLimit {
 			last.Existing = rapid.Bool().Draw(t, "existing")
 		}
 	}
 	for range rapid.IntRange(0, 8).Draw(t, "classes") {
-		c := Class{Requirement: vector(20, "requirement"), Count: rapid.SampledFrom([]int{0, 1, 2, 3, 10, 200}).Draw(t, "count")}
+		c := Class{
+			Requirement: vector(20, "requirement"),
+			Count:       rapid.SampledFrom([]int{0, 1, 2, 3, 10, 200}).Draw(t, "count"),
+		}
 		if len(p.Types) > 0 && rapid.Bool().Draw(t, "restricted") {
 			c.Types = rapid.SliceOfN(rapid.IntRange(0, len(p.Types)-1), 0, 3).Draw(t, "on")
 		}
@@ -220,7 +236,13 @@ func TestNoSolutionCostsLessThanTheBound(t *testing.T) {
 
 func TestExistingMachinesAreUsedBeforeAnyIsMade(t *testing.T) {
 	p := Problem{Dimensions: 1, Types: []Type{
-		{Capacity: []int64{4}, Price: 1, Limit: NoLimit}, {Capacity: []int64{3}, Limit: 2, Existing: true}, {Capacity: []int64{4}, Limit: 1, Existing: true},
+		{
+			Capacity: []int64{4},
+			Price:    1,
+			Limit:    NoLimit,
+		},
+		{Capacity: []int64{3}, Limit: 2, Existing: true},
+		{Capacity: []int64{4}, Limit: 1, Existing: true},
 	}, Classes: []Class{{Requirement: []int64{1}, Count: 8}}}
 	s := Pack(p, 10)
 	want := []Machine{{1, 2, []Holding{{0, 3}}}, {2, 1, []Holding{{0, 2}}}}
@@ -230,7 +252,11 @@ func TestExistingMachinesAreUsedBeforeAnyIsMade(t *testing.T) {
 }
 
 func TestMachinesThatAreFreeMakeTheBoundNothing(t *testing.T) {
-	p := Problem{Dimensions: 1, Types: []Type{{Capacity: []int64{2}, Limit: NoLimit}}, Classes: []Class{{Requirement: []int64{2}, Count: 2}}}
+	p := Problem{
+		Dimensions: 1,
+		Types:      []Type{{Capacity: []int64{2}, Limit: NoLimit}},
+		Classes:    []Class{{Requirement: []int64{2}, Count: 2}},
+	}
 	if bound := LowerBound(p); bound != 0 {
 		t.Errorf("two jobs on machines that cost nothing cost at least %d", bound)
 	}
@@ -269,7 +295,13 @@ func TestMachinesThatWereMadeTakeWhatTheyWereMadeFor(t *testing.T) {
 // that were made beside them weren't those of the next plan.
 func TestWhatHasNoPlaceChangesNothingAboutTheRest(t *testing.T) {
 	p := Problem{Dimensions: 2, Types: []Type{
-		{Capacity: []int64{0, 3}, Charge: 2, Limit: NoLimit}, {Capacity: []int64{9, 0}, Price: 2, Limit: NoLimit}, {Capacity: []int64{9, 1}, Charge: 2, Limit: NoLimit},
+		{
+			Capacity: []int64{0, 3},
+			Charge:   2,
+			Limit:    NoLimit,
+		},
+		{Capacity: []int64{9, 0}, Price: 2, Limit: NoLimit},
+		{Capacity: []int64{9, 1}, Charge: 2, Limit: NoLimit},
 	}, Classes: []Class{{Requirement: []int64{3, 0}, Count: 10}, {Requirement: []int64{1, 1}, Count: 2}, {Requirement: []int64{0, 4}}}}
 	without := Pack(p, 20)
 	p.Classes[2].Count = 1
@@ -281,7 +313,13 @@ func TestWhatHasNoPlaceChangesNothingAboutTheRest(t *testing.T) {
 
 func TestAMachineIsNoLargerThanWhatItHoldsAsksFor(t *testing.T) {
 	p := Problem{Dimensions: 1, Types: []Type{
-		{Capacity: []int64{16}, Price: 16, Charge: 1, Limit: NoLimit}, {Capacity: []int64{2}, Price: 2, Charge: 1, Limit: NoLimit},
+		{
+			Capacity: []int64{16},
+			Price:    16,
+			Charge:   1,
+			Limit:    NoLimit,
+		},
+		{Capacity: []int64{2}, Price: 2, Charge: 1, Limit: NoLimit},
 	}, Classes: []Class{{Requirement: []int64{1}, Count: 18}}}
 	if s := Pack(p, 10); s.Cost != 20 {
 		t.Errorf("16 + 2 cost 17 + 3: %+v", s)

@@ -80,7 +80,13 @@ func (p Problem) Check() error {
 			return fmt.Errorf("the capacity of type %d %w", n, err)
 		}
 		if t.Price < 0 || t.Charge < 0 || t.Price > LargestPrice || t.Charge > LargestPrice {
-			return fmt.Errorf("type %d has the price %d and the charge %d: each is between 0 and %d", n, t.Price, t.Charge, int64(LargestPrice))
+			return fmt.Errorf(
+				"type %d has the price %d and the charge %d: each is between 0 and %d",
+				n,
+				t.Price,
+				t.Charge,
+				int64(LargestPrice),
+			)
 		}
 		if t.Limit < 0 || t.Limit > NoLimit {
 			return fmt.Errorf("type %d has the limit %d: it is between 0 and NoLimit = %d", n, t.Limit, NoLimit)

@@ -72,8 +72,21 @@ func (w *work) byPatterns(demand []int, byWorth bool) *plan {
 }
 
 func (w *work) filler(left, classes, used []int) *filler {
-	return &filler{work: w, left: left, classes: classes, used: used, kinds: w.fresh, taken: make([]int, len(w.Classes)),
-		best: make([]pattern, len(w.Types)), tries: triesPerMachine, spare: math.MaxInt64, weights: make([]float64, w.Dimensions)}
+	return &filler{
+		work:    w,
+		left:    left,
+		classes: classes,
+		used:    used,
+		kinds:   w.fresh,
+		taken:   make([]int, len(w.Classes)),
+		best: make(
+			[]pattern,
+			len(w.Types),
+		),
+		tries:   triesPerMachine,
+		spare:   math.MaxInt64,
+		weights: make([]float64, w.Dimensions),
+	}
 }
 
 func (w *work) mostValuableFirst() []int {

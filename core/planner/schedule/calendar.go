@@ -74,13 +74,28 @@ func read(cron, zone string) (*Calendar, error) {
 		}
 		return set, nil
 	}
-	if c.minutes, err = due(1, 0, 59, func(n int) time.Time { return time.Date(2024, 1, 1, 0, n, 0, 0, time.UTC) }); err != nil {
+	if c.minutes, err = due(
+		1,
+		0,
+		59,
+		func(n int) time.Time { return time.Date(2024, 1, 1, 0, n, 0, 0, time.UTC) },
+	); err != nil {
 		return nil, err
 	}
-	if c.hours, err = due(2, 0, 23, func(n int) time.Time { return time.Date(2024, 1, 1, n, 0, 0, 0, time.UTC) }); err != nil {
+	if c.hours, err = due(
+		2,
+		0,
+		23,
+		func(n int) time.Time { return time.Date(2024, 1, 1, n, 0, 0, 0, time.UTC) },
+	); err != nil {
 		return nil, err
 	}
-	if c.months, err = due(4, 1, 12, func(n int) time.Time { return time.Date(2024, time.Month(n), 1, 0, 0, 0, 0, time.UTC) }); err != nil {
+	if c.months, err = due(
+		4,
+		1,
+		12,
+		func(n int) time.Time { return time.Date(2024, time.Month(n), 1, 0, 0, 0, 0, time.UTC) },
+	); err != nil {
 		return nil, err
 	}
 	return c, nil

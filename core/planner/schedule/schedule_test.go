@@ -32,15 +32,69 @@ func TestEachTimeBeginsOnceOnItsDay(t *testing.T) {
 		name, cron, zone, after string
 		want                    []string
 	}{
-		{"on a plain day by the zone's clock", "0 8 * * 1-5", "Europe/Berlin", "2026-11-27T12:00:00Z", []string{"2026-11-30T07:00:00Z", "2026-12-01T07:00:00Z"}},
-		{"a time that doesn't exist begins when the clock is put forward", "30 2 * * *", "Europe/Berlin", "2027-03-27T12:00:00Z", []string{"2027-03-28T01:00:00Z", "2027-03-29T00:30:00Z"}},
-		{"a time that exists twice begins the first time", "30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", []string{"2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"}},
-		{"by another zone's rules", "30 1 * * *", "America/New_York", "2026-10-31T12:00:00Z", []string{"2026-11-01T05:30:00Z", "2026-11-02T06:30:00Z"}},
-		{"by a zone whose clock is put by half an hour", "15 2 * * *", "Australia/Lord_Howe", "2026-10-03T00:00:00Z", []string{"2026-10-03T15:30:00Z", "2026-10-04T15:15:00Z"}},
-		{"midnight that doesn't exist", "0 0 * * *", "America/Santiago", "2026-09-05T12:00:00Z", []string{"2026-09-06T04:00:00Z", "2026-09-07T03:00:00Z"}},
-		{"a begin in every hour comes in the repeated hour, too", "0 * * * *", "Europe/Berlin", "2026-10-24T23:30:00Z", []string{"2026-10-25T00:00:00Z", "2026-10-25T01:00:00Z", "2026-10-25T02:00:00Z"}},
-		{"the 29th of February, where there is one", "0 0 29 2 *", "UTC", "2026-06-01T00:00:00Z", []string{"2028-02-29T00:00:00Z"}},
-		{"a day of the month or of the week, as cron has it", "0 0 1 * 1", "UTC", "2026-11-28T00:00:00Z", []string{"2026-11-30T00:00:00Z", "2026-12-01T00:00:00Z", "2026-12-07T00:00:00Z"}},
+		{
+			"on a plain day by the zone's clock",
+			"0 8 * * 1-5",
+			"Europe/Berlin",
+			"2026-11-27T12:00:00Z",
+			[]string{"2026-11-30T07:00:00Z", "2026-12-01T07:00:00Z"},
+		},
+		{
+			"a time that doesn't exist begins when the clock is put forward",
+			"30 2 * * *",
+			"Europe/Berlin",
+			"2027-03-27T12:00:00Z",
+			[]string{"2027-03-28T01:00:00Z", "2027-03-29T00:30:00Z"},
+		},
+		{
+			"a time that exists twice begins the first time",
+			"30 2 * * *",
+			"Europe/Berlin",
+			"2026-10-24T12:00:00Z",
+			[]string{"2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"},
+		},
+		{
+			"by another zone's rules",
+			"30 1 * * *",
+			"America/New_York",
+			"2026-10-31T12:00:00Z",
+			[]string{"2026-11-01T05:30:00Z", "2026-11-02T06:30:00Z"},
+		},
+		{
+			"by a zone whose clock is put by half an hour",
+			"15 2 * * *",
+			"Australia/Lord_Howe",
+			"2026-10-03T00:00:00Z",
+			[]string{"2026-10-03T15:30:00Z", "2026-10-04T15:15:00Z"},
+		},
+		{
+			"midnight that doesn't exist",
+			"0 0 * * *",
+			"America/Santiago",
+			"2026-09-05T12:00:00Z",
+			[]string{"2026-09-06T04:00:00Z", "2026-09-07T03:00:00Z"},
+		},
+		{
+			"a begin in every hour comes in the repeated hour, too",
+			"0 * * * *",
+			"Europe/Berlin",
+			"2026-10-24T23:30:00Z",
+			[]string{"2026-10-25T00:00:00Z", "2026-10-25T01:00:00Z", "2026-10-25T02:00:00Z"},
+		},
+		{
+			"the 29th of February, where there is one",
+			"0 0 29 2 *",
+			"UTC",
+			"2026-06-01T00:00:00Z",
+			[]string{"2028-02-29T00:00:00Z"},
+		},
+		{
+			"a day of the month or of the week, as cron has it",
+			"0 0 1 * 1",
+			"UTC",
+			"2026-11-28T00:00:00Z",
+			[]string{"2026-11-30T00:00:00Z", "2026-12-01T00:00:00Z", "2026-12-07T00:00:00Z"},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -67,16 +121,96 @@ func TestWindowsThatTouchAreOne(t *testing.T) {
 		open             bool
 		changes          string
 	}{
-		{"closed until the next begin", "0 8 * * 1-5", "Europe/Berlin", 10 * time.Hour, "2026-11-28T12:00:00Z", false, "2026-11-30T07:00:00Z"},
-		{"open from the moment it begins", "0 8 * * 1-5", "Europe/Berlin", 10 * time.Hour, "2026-11-30T07:00:00Z", true, "2026-11-30T17:00:00Z"},
-		{"closed from the moment it ends", "0 8 * * 1-5", "Europe/Berlin", 10 * time.Hour, "2026-11-30T17:00:00Z", false, "2026-12-01T07:00:00Z"},
-		{"a window crosses midnight", "0 22 * * *", "UTC", 8 * time.Hour, "2026-11-30T03:00:00Z", true, "2026-11-30T06:00:00Z"},
-		{"a window lasts real time where the clock is put back", "0 0 * * 0", "Europe/Berlin", 6 * time.Hour, "2026-10-25T00:00:00Z", true, "2026-10-25T04:00:00Z"},
-		{"and where it is put forward", "0 0 * * 0", "Europe/Berlin", 6 * time.Hour, "2027-03-28T00:00:00Z", true, "2027-03-28T05:00:00Z"},
-		{"windows that overlap end with the last of them", "0 8-10 * * *", "UTC", 2 * time.Hour, "2026-11-30T08:30:00Z", true, "2026-11-30T12:00:00Z"},
-		{"windows that touch are one", "0 8-10 * * *", "UTC", time.Hour, "2026-11-30T08:30:00Z", true, "2026-11-30T11:00:00Z"},
-		{"windows as long as their distance never end", "0 * * * *", "Europe/Berlin", time.Hour, "2026-10-25T00:30:00Z", true, ""},
-		{"windows longer than their distance never end", "0 0 * * *", "America/New_York", 36 * time.Hour, "2026-11-01T07:00:00Z", true, ""},
+		{
+			"closed until the next begin",
+			"0 8 * * 1-5",
+			"Europe/Berlin",
+			10 * time.Hour,
+			"2026-11-28T12:00:00Z",
+			false,
+			"2026-11-30T07:00:00Z",
+		},
+		{
+			"open from the moment it begins",
+			"0 8 * * 1-5",
+			"Europe/Berlin",
+			10 * time.Hour,
+			"2026-11-30T07:00:00Z",
+			true,
+			"2026-11-30T17:00:00Z",
+		},
+		{
+			"closed from the moment it ends",
+			"0 8 * * 1-5",
+			"Europe/Berlin",
+			10 * time.Hour,
+			"2026-11-30T17:00:00Z",
+			false,
+			"2026-12-01T07:00:00Z",
+		},
+		{
+			"a window crosses midnight",
+			"0 22 * * *",
+			"UTC",
+			8 * time.Hour,
+			"2026-11-30T03:00:00Z",
+			true,
+			"2026-11-30T06:00:00Z",
+		},
+		{
+			"a window lasts real time where the clock is put back",
+			"0 0 * * 0",
+			"Europe/Berlin",
+			6 * time.Hour,
+			"2026-10-25T00:00:00Z",
+			true,
+			"2026-10-25T04:00:00Z",
+		},
+		{
+			"and where it is put forward",
+			"0 0 * * 0",
+			"Europe/Berlin",
+			6 * time.Hour,
+			"2027-03-28T00:00:00Z",
+			true,
+			"2027-03-28T05:00:00Z",
+		},
+		{
+			"windows that overlap end with the last of them",
+			"0 8-10 * * *",
+			"UTC",
+			2 * time.Hour,
+			"2026-11-30T08:30:00Z",
+			true,
+			"2026-11-30T12:00:00Z",
+		},
+		{
+			"windows that touch are one",
+			"0 8-10 * * *",
+			"UTC",
+			time.Hour,
+			"2026-11-30T08:30:00Z",
+			true,
+			"2026-11-30T11:00:00Z",
+		},
+		{
+			"windows as long as their distance never end",
+			"0 * * * *",
+			"Europe/Berlin",
+			time.Hour,
+			"2026-10-25T00:30:00Z",
+			true,
+			"",
+		},
+		{
+			"windows longer than their distance never end",
+			"0 0 * * *",
+			"America/New_York",
+			36 * time.Hour,
+			"2026-11-01T07:00:00Z",
+			true,
+			"",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -196,12 +330,29 @@ func TestWindowsAreThoseOfAMinuteByMinuteWalkThroughAYear(t *testing.T) {
 	for _, zone := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe"} {
 		y := yearOf(t, zone)
 		cases := []fields{
-			{minutes: []int{30}, hours: []int{2}}, {minutes: []int{15}, hours: []int{1, 2}}, {minutes: []int{0}}, {minutes: []int{0}, hours: []int{0}},
-			{minutes: []int{0}, hours: []int{8}, weekdays: []int{1, 2, 3, 4, 5}}, {minutes: []int{59}, hours: []int{23}, days: []int{29}, months: []int{2}},
+			{
+				minutes: []int{30},
+				hours:   []int{2},
+			},
+			{minutes: []int{15}, hours: []int{1, 2}},
+			{minutes: []int{0}},
+			{minutes: []int{0}, hours: []int{0}},
+			{
+				minutes:  []int{0},
+				hours:    []int{8},
+				weekdays: []int{1, 2, 3, 4, 5},
+			},
+			{minutes: []int{59}, hours: []int{23}, days: []int{29}, months: []int{2}},
 		}
 		for range 5 {
 			cases = append(cases, fields{
-				minutes: []int{random.IntN(60)}, hours: draw(0, 23, 4), days: draw(1, 31, 3), months: draw(1, 12, 3), weekdays: draw(0, 6, 3),
+				minutes: []int{
+					random.IntN(60),
+				},
+				hours:    draw(0, 23, 4),
+				days:     draw(1, 31, 3),
+				months:   draw(1, 12, 3),
+				weekdays: draw(0, 6, 3),
 			})
 		}
 		for _, f := range cases {

@@ -61,7 +61,12 @@ func (q *queue) giveBack(ctx context.Context, id string) error {
 	return q.call(ctx, http.MethodDelete, LeasePath, id, 0, nil, nil)
 }
 
-func (q *queue) renew(ctx context.Context, id string, request RenewRequest, wait time.Duration) (orders Orders, err error) {
+func (q *queue) renew(
+	ctx context.Context,
+	id string,
+	request RenewRequest,
+	wait time.Duration,
+) (orders Orders, err error) {
 	return orders, q.call(ctx, http.MethodPost, RenewPath, id, wait, request, &orders)
 }
 
@@ -138,7 +143,8 @@ func problemOf(response *http.Response, answer []byte) error {
 	var problem struct {
 		Detail string `json:"detail"`
 	}
-	own := strings.HasPrefix(response.Header.Get("Content-Type"), "application/problem+json") && json.Unmarshal(answer, &problem) == nil
+	own := strings.HasPrefix(response.Header.Get("Content-Type"), "application/problem+json") &&
+		json.Unmarshal(answer, &problem) == nil
 	status := response.StatusCode
 	if own && status < 500 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout {
 		return &refusedError{status, fmt.Sprintf("%s: %.300s", response.Status, problem.Detail)}

@@ -61,7 +61,17 @@ type lab struct {
 func newLab(t *testing.T) *lab {
 	t.Helper()
 	n := 0
-	l := &lab{t: t, folder: t.TempDir(), Queue: queue.New(queue.Options{Clock: time.Now, NewID: func() string { n++; return fmt.Sprintf("job-%d", n) }, LeaseTime: 3 * time.Second})}
+	l := &lab{
+		t:      t,
+		folder: t.TempDir(),
+		Queue: queue.New(
+			queue.Options{
+				Clock:     time.Now,
+				NewID:     func() string { n++; return fmt.Sprintf("job-%d", n) },
+				LeaseTime: 3 * time.Second,
+			},
+		),
+	}
 	proxy := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {}))
 	l.url = "http://" + proxy.Listener.Addr().String()
 	server, err := queue.NewServer(l.Queue, l.url, token)
@@ -112,7 +122,13 @@ func (l *lab) admit(body string) []string {
 	if err != nil || response.StatusCode != 200 {
 		l.t.Fatalf("admitted with %d %s, %v", response.StatusCode, content, err)
 	}
-	env := []string{playVariable + "=1", "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "FORGEYARD_JOB=the-mark", "OF_THE_HOST=x"}
+	env := []string{
+		playVariable + "=1",
+		"PATH=" + os.Getenv("PATH"),
+		"LANG=C.UTF-8",
+		"FORGEYARD_JOB=the-mark",
+		"OF_THE_HOST=x",
+	}
 	for _, pair := range strings.Split(between(string(content), `"environment":{`, `}`), ",") {
 		name, value, _ := strings.Cut(pair, `":"`)
 		env = append(env, strings.Trim(name, `"`)+"="+strings.Trim(value, `"`))

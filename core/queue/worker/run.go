@@ -69,7 +69,10 @@ func (w *worker) supervise(ctx context.Context, id string, lease Lease, p *proce
 			w.execute(&s, o)
 		case <-interrupted:
 			interrupted = nil
-			w.execute(&s, orderOrVoid{Orders: Orders{Interrupted: true, DeadlineSeconds: max(0, time.Until(w.host.until).Seconds())}})
+			w.execute(
+				&s,
+				orderOrVoid{Orders: Orders{Interrupted: true, DeadlineSeconds: max(0, time.Until(w.host.until).Seconds())}},
+			)
 		case <-s.deadline:
 			s.cut, s.deadline = true, nil
 			w.end(&s)
@@ -198,7 +201,17 @@ const InterruptionVariable = "FORGEYARD_INTERRUPTION"
 
 // passedOn are the variables of the worker's own environment that jobs have, too:
 // by the FORGEYARD_ ones the agent finds what a job left behind.
-var passedOn = []string{"PATH", "LANG", "FORGEYARD_JOB", "FORGEYARD_HOST_MARK", "SystemRoot", "SystemDrive", "ComSpec", "PATHEXT", "windir"}
+var passedOn = []string{
+	"PATH",
+	"LANG",
+	"FORGEYARD_JOB",
+	"FORGEYARD_HOST_MARK",
+	"SystemRoot",
+	"SystemDrive",
+	"ComSpec",
+	"PATHEXT",
+	"windir",
+}
 
 func (w *worker) environment(lease Lease, p *process, home, temporary string) []string {
 	env := []string{"HOME=" + home, "TMPDIR=" + temporary, "USERPROFILE=" + home, "TEMP=" + temporary, "TMP=" + temporary}[:sharedHomeVariables]

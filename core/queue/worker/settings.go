@@ -17,7 +17,16 @@ func FromEnvironment(log *slog.Logger) (Config, error) {
 	if err != nil {
 		return Config{}, fmt.Errorf("take the queue's token from the environment: %w", err)
 	}
-	c := Config{URL: os.Getenv(URLVariable), Runner: os.Getenv(RunnerVariable), Token: token, HostInterruption: os.Getenv(HostInterruptionVariable), Environ: os.Environ(), NewID: newID, Random: rand.Float64, Logger: log}
+	c := Config{
+		URL:              os.Getenv(URLVariable),
+		Runner:           os.Getenv(RunnerVariable),
+		Token:            token,
+		HostInterruption: os.Getenv(HostInterruptionVariable),
+		Environ:          os.Environ(),
+		NewID:            newID,
+		Random:           rand.Float64,
+		Logger:           log,
+	}
 	for _, number := range []struct {
 		name string
 		into *int

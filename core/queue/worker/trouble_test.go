@@ -106,8 +106,10 @@ func TestAJobThatIsNoLongerWantedIsEnded(t *testing.T) {
 func TestAJobThatSavesItsStateIsSignalledAndRunAgain(t *testing.T) {
 	l := newLab(t)
 	l.start(l.admit(`{}`))
-	id := l.submit(`if [ -e "$LAB/state" ]; then exit 0; fi; trap 'cp "$FORGEYARD_INTERRUPTION" "$LAB/state"; exit 9' USR1; touch "$LAB/begun"; while :; do sleep 0.02; done`,
-		func(s *queue.Submission) { s.Checkpoint = true })
+	id := l.submit(
+		`if [ -e "$LAB/state" ]; then exit 0; fi; trap 'cp "$FORGEYARD_INTERRUPTION" "$LAB/state"; exit 9' USR1; touch "$LAB/begun"; while :; do sleep 0.02; done`,
+		func(s *queue.Submission) { s.Checkpoint = true },
+	)
 	waitFor(t, "the job has begun", func() bool { return l.exists("begun") })
 	if _, err := l.Cordon("r1", queue.Interruption, false, 0); err != nil {
 		t.Fatal(err)
@@ -129,13 +131,19 @@ func TestAJobThatSavesItsStateIsSignalledAndRunAgain(t *testing.T) {
 func TestCheckpointsWorkWhileTheQueueIsAway(t *testing.T) {
 	l := newLab(t)
 	l.start(append(l.admit(`{"slots": 2}`), worker.HostInterruptionVariable+"="+filepath.Join(l.folder, "notice")))
-	saves := l.submit(`trap 'cp "$FORGEYARD_INTERRUPTION" "$LAB/saved"; mv "$LAB/saved" "$LAB/state"; exit 9' USR1; touch "$LAB/begun"; while :; do sleep 0.02; done`,
-		func(s *queue.Submission) { s.Checkpoint = true })
+	saves := l.submit(
+		`trap 'cp "$FORGEYARD_INTERRUPTION" "$LAB/saved"; mv "$LAB/saved" "$LAB/state"; exit 9' USR1; touch "$LAB/begun"; while :; do sleep 0.02; done`,
+		func(s *queue.Submission) { s.Checkpoint = true },
+	)
 	other := l.submit(`trap 'touch "$LAB/wrong"' USR1; touch "$LAB/begun-too"; ` + until("end"))
 	waitFor(t, "both jobs have begun", func() bool { return l.exists("begun") && l.exists("begun-too") })
 	l.cutting(func(string, string) string { return "all" })
 	deadline := time.Now().Add(time.Minute).UTC().Format(time.RFC3339)
-	if err := os.WriteFile(filepath.Join(l.folder, "new"), []byte(`{"kind": "interruption", "deadline": "`+deadline+`"}`), 0o600); err != nil {
+	if err := os.WriteFile(
+		filepath.Join(l.folder, "new"),
+		[]byte(`{"kind": "interruption", "deadline": "`+deadline+`"}`),
+		0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(filepath.Join(l.folder, "new"), filepath.Join(l.folder, "notice")); err != nil {
@@ -151,7 +159,11 @@ func TestCheckpointsWorkWhileTheQueueIsAway(t *testing.T) {
 	if l.exists("wrong") {
 		t.Error("a job that doesn't declare checkpoint was signalled")
 	}
-	if j := l.becomes(saves, queue.Waiting); j.Attempts != 1 || j.Losses != 1 || !strings.Contains(j.Reason, "infrastructure") {
+	if j := l.becomes(
+		saves,
+		queue.Waiting,
+	); j.Attempts != 1 || j.Losses != 1 ||
+		!strings.Contains(j.Reason, "infrastructure") {
 		t.Errorf("on a host that goes away it should be begun no more: %+v", j)
 	}
 }

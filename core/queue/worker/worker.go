@@ -42,7 +42,12 @@ type Config struct {
 
 func (c Config) withDefaults() (Config, error) {
 	if c.URL == "" || c.Runner == "" || c.Token == "" {
-		return c, fmt.Errorf("a worker needs %s, %s and %s in its environment; the agent sets them once the queue has admitted the runner", URLVariable, RunnerVariable, TokenVariable)
+		return c, fmt.Errorf(
+			"a worker needs %s, %s and %s in its environment; the agent sets them once the queue has admitted the runner",
+			URLVariable,
+			RunnerVariable,
+			TokenVariable,
+		)
 	}
 	if c.Folder == "" {
 		folder, err := os.Getwd()

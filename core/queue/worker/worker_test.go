@@ -57,15 +57,34 @@ func TestAJobSeesACleanEnvironmentAndNowhereTheToken(t *testing.T) {
 		t.Fatalf("the runner's credential is %q", secret)
 	}
 	l.start(env)
-	l.becomes(l.submit(`env >"$LAB/env"; cat /proc/$PPID/environ /proc/$PPID/cmdline >"$LAB/worker" 2>/dev/null; ls -A >"$LAB/files"; true`), queue.Succeeded)
+	l.becomes(
+		l.submit(
+			`env >"$LAB/env"; cat /proc/$PPID/environ /proc/$PPID/cmdline >"$LAB/worker" 2>/dev/null; ls -A >"$LAB/files"; true`,
+		),
+		queue.Succeeded,
+	)
 	var names []string
 	for line := range strings.Lines(l.read("env")) {
 		name, _, _ := strings.Cut(line, "=")
 		names = append(names, name)
 	}
-	names = slices.DeleteFunc(names, func(n string) bool { return n == "PWD" || n == "OLDPWD" || n == "SHLVL" || n == "_" })
+	names = slices.DeleteFunc(
+		names,
+		func(n string) bool { return n == "PWD" || n == "OLDPWD" || n == "SHLVL" || n == "_" },
+	)
 	slices.Sort(names)
-	if want := []string{"FORGEYARD_JOB", "FORGEYARD_QUEUE_JOB", "HOME", "LAB", "LANG", "PATH", "TMPDIR"}; !slices.Equal(names, want) {
+	if want := []string{
+		"FORGEYARD_JOB",
+		"FORGEYARD_QUEUE_JOB",
+		"HOME",
+		"LAB",
+		"LANG",
+		"PATH",
+		"TMPDIR",
+	}; !slices.Equal(
+		names,
+		want,
+	) {
 		t.Errorf("the job's environment has %v, want %v", names, want)
 	}
 	if shown := l.read("env") + l.read("worker"); strings.Contains(shown, secret) {

@@ -37,7 +37,10 @@ func (c *Client) Runners(ctx context.Context) (scheduler.Listing, error) {
 		return scheduler.Listing{}, err
 	}
 	if answer.Running == nil {
-		return scheduler.Listing{}, &scheduler.NonsenseError{Doing: doing, Err: errors.New("it has no \"running\": without a runner, that is an empty list")}
+		return scheduler.Listing{}, &scheduler.NonsenseError{
+			Doing: doing,
+			Err:   errors.New("it has no \"running\": without a runner, that is an empty list"),
+		}
 	}
 	listing := scheduler.Listing{Revision: answer.Revision, Runners: usage(answer.Running)}
 	if err := fleet.CheckUsage(listing.Runners); err != nil {
@@ -52,24 +55,55 @@ func (c *Client) Admit(ctx context.Context, r scheduler.Runner) (scheduler.Admit
 	doing := fmt.Sprintf("admit the runner %s", r.Name)
 	class := r.Class
 	body := Admit{
-		Fleet: string(r.Fleet), OS: class.Platform.OS, Arch: class.Platform.Arch, Capabilities: class.Capabilities, Trust: class.Trust,
-		Tenant: r.Scope.Tenant, Project: r.Scope.Project, Region: r.Region, Toolchain: class.Toolchain, Device: class.Device,
-		Isolation: class.Isolation, Signing: class.Signing, Confidential: class.Confidential, Hostile: r.Hostile,
-		Preemptible: r.Lifetime == fleet.LifetimePreemptible, Slots: class.Resources.Slots, MaxJobs: r.MaxJobs,
+		Fleet: string(
+			r.Fleet,
+		),
+		OS:           class.Platform.OS,
+		Arch:         class.Platform.Arch,
+		Capabilities: class.Capabilities,
+		Trust:        class.Trust,
+		Tenant:       r.Scope.Tenant,
+		Project:      r.Scope.Project,
+		Region:       r.Region,
+		Toolchain:    class.Toolchain,
+		Device:       class.Device,
+		Isolation:    class.Isolation,
+		Signing:      class.Signing,
+		Confidential: class.Confidential,
+		Hostile:      r.Hostile,
+		Preemptible:  r.Lifetime == fleet.LifetimePreemptible,
+		Slots:        class.Resources.Slots,
+		MaxJobs:      r.MaxJobs,
 		Resources: Resources{
 			CPUMilli: class.Resources.CPUMilli, MemoryBytes: class.Resources.MemoryBytes, DiskBytes: class.Resources.DiskBytes,
 			GPU: class.Resources.GPU, Named: class.Resources.Named,
 		},
 	}
 	var answer Admitted
-	if err := c.call(ctx, doing, http.MethodPut, fmt.Sprintf(RunnerPath, url.PathEscape(string(r.Name))), body, &answer); err != nil {
+	if err := c.call(
+		ctx,
+		doing,
+		http.MethodPut,
+		fmt.Sprintf(RunnerPath, url.PathEscape(string(r.Name))),
+		body,
+		&answer,
+	); err != nil {
 		return scheduler.Admitted{}, err
 	}
-	return scheduler.Admitted{Ref: fleet.SchedulerRunnerRef(r.Name), Revision: answer.Revision, Environment: answer.Environment, Command: answer.Command}, nil
+	return scheduler.Admitted{
+		Ref:         fleet.SchedulerRunnerRef(r.Name),
+		Revision:    answer.Revision,
+		Environment: answer.Environment,
+		Command:     answer.Command,
+	}, nil
 }
 
 // Stop cordons a runner.
-func (c *Client) Stop(ctx context.Context, r scheduler.Known, order scheduler.StopOrder) (scheduler.Acknowledgement, error) {
+func (c *Client) Stop(
+	ctx context.Context,
+	r scheduler.Known,
+	order scheduler.StopOrder,
+) (scheduler.Acknowledgement, error) {
 	var answer Acknowledgement
 	err := c.call(ctx, fmt.Sprintf("cordon the runner %s", r.Name), http.MethodPost, pathOf(CordonPath, r),
 		Cordon{Cause: order.Cause, Force: order.Force, DeadlineSeconds: order.Left.Seconds()}, &answer)
@@ -79,7 +113,14 @@ func (c *Client) Stop(ctx context.Context, r scheduler.Known, order scheduler.St
 // Uncordon gives a runner new leases again.
 func (c *Client) Uncordon(ctx context.Context, r scheduler.Known) (scheduler.Acknowledgement, error) {
 	var answer Acknowledgement
-	err := c.call(ctx, fmt.Sprintf("uncordon the runner %s", r.Name), http.MethodPost, pathOf(UncordonPath, r), nil, &answer)
+	err := c.call(
+		ctx,
+		fmt.Sprintf("uncordon the runner %s", r.Name),
+		http.MethodPost,
+		pathOf(UncordonPath, r),
+		nil,
+		&answer,
+	)
 	return scheduler.Acknowledgement(answer), err
 }
 
@@ -105,12 +146,21 @@ const futureBy = 24 * time.Hour
 
 func (d Demand) snapshot(began time.Time) (fleet.CapacityDemandSnapshot, error) {
 	if d.ObservedAt.After(began.Add(futureBy)) {
-		return fleet.CapacityDemandSnapshot{}, fmt.Errorf("observed_at is %s, and here it is %s", d.ObservedAt.UTC().Format(time.RFC3339), began.UTC().Format(time.RFC3339))
+		return fleet.CapacityDemandSnapshot{}, fmt.Errorf(
+			"observed_at is %s, and here it is %s",
+			d.ObservedAt.UTC().Format(time.RFC3339),
+			began.UTC().Format(time.RFC3339),
+		)
 	}
 	if d.Queued == nil {
 		return fleet.CapacityDemandSnapshot{}, errors.New("it has no \"queued\": where no job waits, that is an empty list")
 	}
-	s := fleet.CapacityDemandSnapshot{Revision: d.Revision, ObservedAt: began, Queued: make([]fleet.QueuedDemand, 0, len(d.Queued)), Running: usage(d.Running)}
+	s := fleet.CapacityDemandSnapshot{
+		Revision:   d.Revision,
+		ObservedAt: began,
+		Queued:     make([]fleet.QueuedDemand, 0, len(d.Queued)),
+		Running:    usage(d.Running),
+	}
 	for n, q := range d.Queued {
 		one, err := q.demand()
 		if err != nil {
@@ -133,10 +183,20 @@ func (q Queued) demand() (fleet.QueuedDemand, error) {
 	}
 	r := q.Requirement
 	requirement := fleet.SchedulingRequirementSet{
-		OS: r.OS, Arch: r.Arch, Capabilities: r.Capabilities, Trust: r.Trust, Tenant: r.Tenant, Project: r.Project, Regions: r.Regions,
-		Toolchain: r.Toolchain, Device: r.Device, Isolation: r.Isolation, Signing: r.Signing, Confidential: r.Confidential,
-		Hostile: r.Hostile,
-		Unknown: slices.Clone(r.Unknown),
+		OS:           r.OS,
+		Arch:         r.Arch,
+		Capabilities: r.Capabilities,
+		Trust:        r.Trust,
+		Tenant:       r.Tenant,
+		Project:      r.Project,
+		Regions:      r.Regions,
+		Toolchain:    r.Toolchain,
+		Device:       r.Device,
+		Isolation:    r.Isolation,
+		Signing:      r.Signing,
+		Confidential: r.Confidential,
+		Hostile:      r.Hostile,
+		Unknown:      slices.Clone(r.Unknown),
 	}
 	for _, name := range q.Resources.Unknown {
 		requirement.Unknown = append(requirement.Unknown, "resources."+name)
@@ -160,7 +220,10 @@ func usage(running []Running) []fleet.RunningCapacityUsage {
 	}
 	out := make([]fleet.RunningCapacityUsage, 0, len(running))
 	for _, r := range running {
-		out = append(out, fleet.RunningCapacityUsage{Runner: fleet.SchedulerRunnerRef(r.Runner), Leases: r.Leases, Cordoned: r.Cordoned})
+		out = append(
+			out,
+			fleet.RunningCapacityUsage{Runner: fleet.SchedulerRunnerRef(r.Runner), Leases: r.Leases, Cordoned: r.Cordoned},
+		)
 	}
 	return out
 }

@@ -99,16 +99,26 @@ func (c *Client) call(ctx context.Context, doing, method, path string, body, out
 func problemOf(doing string, response *http.Response, answer []byte) error {
 	said := scheduler.StatusWords(response)
 	refusal := problem.Problem{}
-	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/problem+json") && json.Unmarshal(answer, &refusal) == nil && refusal.Detail != "" {
+	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/problem+json") &&
+		json.Unmarshal(answer, &refusal) == nil &&
+		refusal.Detail != "" {
 		said = fmt.Sprintf("%s: %s", said, scheduler.Printable(refusal.Detail))
 	}
 	switch response.StatusCode {
 	case http.StatusNotFound, http.StatusGone:
 		return fmt.Errorf("%s: %w (%s)", doing, scheduler.ErrUnknownRunner, said)
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return &scheduler.RefusedError{Doing: doing, Answer: said, Advice: "Check the token of the scheduler block and what it may do there."}
+		return &scheduler.RefusedError{
+			Doing:  doing,
+			Answer: said,
+			Advice: "Check the token of the scheduler block and what it may do there.",
+		}
 	case http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity:
-		return &scheduler.RefusedError{Doing: doing, Answer: said, Advice: "The scheduler doesn't take this runner as it is; see its log."}
+		return &scheduler.RefusedError{
+			Doing:  doing,
+			Answer: said,
+			Advice: "The scheduler doesn't take this runner as it is; see its log.",
+		}
 	}
 	return fmt.Errorf("%s: the scheduler answered %s", doing, said)
 }

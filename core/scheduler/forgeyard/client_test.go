@@ -27,7 +27,11 @@ func talk(t *testing.T, answer http.HandlerFunc) *forgeyard.Client {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
-	client := forgeyard.New(server.URL+"/", func(context.Context) (string, error) { return "the-token", nil }, func() time.Time { return noon })
+	client := forgeyard.New(
+		server.URL+"/",
+		func(context.Context) (string, error) { return "the-token", nil },
+		func() time.Time { return noon },
+	)
 	t.Cleanup(client.Close)
 	return client
 }
@@ -44,7 +48,8 @@ func says(status int, body string) http.HandlerFunc {
 
 func TestDemandIsReadAsTheSchedulerSaysIt(t *testing.T) {
 	client := talk(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet || r.URL.Path != "/v1/capacity-demand" || r.Header.Get("Authorization") != "Bearer the-token" {
+		if r.Method != http.MethodGet || r.URL.Path != "/v1/capacity-demand" ||
+			r.Header.Get("Authorization") != "Bearer the-token" {
 			t.Errorf("asked %s %s with %q", r.Method, r.URL, r.Header.Get("Authorization"))
 		}
 		fmt.Fprint(w, `{"revision": 41, "observed_at": "2026-11-01T12:00:01Z",
@@ -59,11 +64,27 @@ func TestDemandIsReadAsTheSchedulerSaysIt(t *testing.T) {
 	}
 	want := fleet.CapacityDemandSnapshot{
 		ID: got.ID, Revision: 41, ObservedAt: noon,
-		Queued: []fleet.QueuedDemand{{
-			Requirement: fleet.SchedulingRequirementSet{OS: "linux", Arch: "x86_64", Capabilities: []string{"docker"}, Trust: "standard", Tenant: "acme"},
-			Resources:   fleet.ResourceCapacity{CPUMilli: 2000, MemoryBytes: 4 << 30, Named: map[string]int64{"license": 1}},
-			Count:       7, Admissible: 5, OldestWait: 94500 * time.Millisecond, Priority: 2, PreemptibleAllowed: true,
-		}},
+		Queued: []fleet.QueuedDemand{
+			{
+				Requirement: fleet.SchedulingRequirementSet{
+					OS:           "linux",
+					Arch:         "x86_64",
+					Capabilities: []string{"docker"},
+					Trust:        "standard",
+					Tenant:       "acme",
+				},
+				Resources: fleet.ResourceCapacity{
+					CPUMilli:    2000,
+					MemoryBytes: 4 << 30,
+					Named:       map[string]int64{"license": 1},
+				},
+				Count:              7,
+				Admissible:         5,
+				OldestWait:         94500 * time.Millisecond,
+				Priority:           2,
+				PreemptibleAllowed: true,
+			},
+		},
 		Running: []fleet.RunningCapacityUsage{{Runner: "r1", Leases: 1, Cordoned: true}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -72,12 +93,21 @@ func TestDemandIsReadAsTheSchedulerSaysIt(t *testing.T) {
 }
 
 func TestARequirementThatIsNotUnderstoodIsKeptByName(t *testing.T) {
-	client := talk(t, says(200, `{"revision": 1, "queued": [{"count": 1, "requirement": {"os": "linux", "quantum": true, "trust_zone": "x", "device": null, "color": null}, "resources": {"fpga": 2}}]}`))
+	client := talk(
+		t,
+		says(
+			200,
+			`{"revision": 1, "queued": [{"count": 1, "requirement": {"os": "linux", "quantum": true, "trust_zone": "x", "device": null, "color": null}, "resources": {"fpga": 2}}]}`,
+		),
+	)
 	got, err := client.Demand(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"quantum", "trust_zone", "resources.fpga"}, got.Queued[0].Requirement.Unknown); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"quantum", "trust_zone", "resources.fpga"},
+		got.Queued[0].Requirement.Unknown,
+	); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -138,16 +168,43 @@ func TestAnAdmittedRunnerIsTheInstanceAndCarriesNoClaimOfItsOwn(t *testing.T) {
 		fmt.Fprint(w, `{"revision": 3, "environment": {"TOKEN": "secret"}, "command": ["worker"]}`)
 	})
 	got, err := client.Admit(t.Context(), scheduler.Runner{
-		Name: "01abc", Fleet: "fleet.a", Lifetime: fleet.LifetimePreemptible, MaxJobs: 1, Scope: fleet.FleetScope{Tenant: "acme"},
-		Class: fleet.CapacityClass{Name: "c", Platform: fleet.Platform{OS: "linux", Arch: "x86_64"}, Trust: "standard", Resources: fleet.ResourceCapacity{CPUMilli: 4000, Slots: 2}},
+		Name:     "01abc",
+		Fleet:    "fleet.a",
+		Lifetime: fleet.LifetimePreemptible,
+		MaxJobs:  1,
+		Scope:    fleet.FleetScope{Tenant: "acme"},
+		Class: fleet.CapacityClass{
+			Name:      "c",
+			Platform:  fleet.Platform{OS: "linux", Arch: "x86_64"},
+			Trust:     "standard",
+			Resources: fleet.ResourceCapacity{CPUMilli: 4000, Slots: 2},
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(scheduler.Admitted{Ref: "01abc", Revision: 3, Environment: map[string]string{"TOKEN": "secret"}, Command: []string{"worker"}}, got); diff != "" {
+	if diff := cmp.Diff(
+		scheduler.Admitted{
+			Ref:         "01abc",
+			Revision:    3,
+			Environment: map[string]string{"TOKEN": "secret"},
+			Command:     []string{"worker"},
+		},
+		got,
+	); diff != "" {
 		t.Error(diff)
 	}
-	want := forgeyard.Admit{Fleet: "fleet.a", OS: "linux", Arch: "x86_64", Trust: "standard", Tenant: "acme", Preemptible: true, Slots: 2, MaxJobs: 1, Resources: forgeyard.Resources{CPUMilli: 4000}}
+	want := forgeyard.Admit{
+		Fleet:       "fleet.a",
+		OS:          "linux",
+		Arch:        "x86_64",
+		Trust:       "standard",
+		Tenant:      "acme",
+		Preemptible: true,
+		Slots:       2,
+		MaxJobs:     1,
+		Resources:   forgeyard.Resources{CPUMilli: 4000},
+	}
 	if diff := cmp.Diff(want, body); diff != "" {
 		t.Error(diff)
 	}
@@ -167,7 +224,11 @@ func TestCordonUncordonAndRemovalSayWhyAndSinceWhen(t *testing.T) {
 		asked = append(asked, body.String())
 		fmt.Fprint(w, `{"revision": 9}`)
 	})
-	ack, err := client.Stop(t.Context(), scheduler.Known{Name: "r 1"}, scheduler.StopOrder{Cause: "interruption", Left: 90 * time.Second})
+	ack, err := client.Stop(
+		t.Context(),
+		scheduler.Known{Name: "r 1"},
+		scheduler.StopOrder{Cause: "interruption", Left: 90 * time.Second},
+	)
 	if err != nil || ack.Revision != 9 {
 		t.Errorf("stop: %v %v", ack, err)
 	}
@@ -177,7 +238,11 @@ func TestCordonUncordonAndRemovalSayWhyAndSinceWhen(t *testing.T) {
 	if err := client.Remove(t.Context(), r1, scheduler.RemovedInfrastructure); err != nil {
 		t.Error(err)
 	}
-	want := []string{"POST /v1/runners/r%201/cordon {Cause:interruption Force:false DeadlineSeconds:90}", "POST /v1/runners/r1/uncordon", "DELETE /v1/runners/r1?reason=infrastructure"}
+	want := []string{
+		"POST /v1/runners/r%201/cordon {Cause:interruption Force:false DeadlineSeconds:90}",
+		"POST /v1/runners/r1/uncordon",
+		"DELETE /v1/runners/r1?reason=infrastructure",
+	}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Error(diff)
 	}
@@ -204,7 +269,9 @@ func TestErrorsSayWhetherAskingAgainHelps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := talk(t, test.answer).Stop(t.Context(), r1, scheduler.StopOrder{})
 			refused := (*scheduler.RefusedError)(nil)
-			if errors.As(err, &refused) != test.refused || errors.Is(err, scheduler.ErrUnknownRunner) != test.unknown || err == nil || !strings.Contains(err.Error(), test.want) {
+			if errors.As(err, &refused) != test.refused || errors.Is(err, scheduler.ErrUnknownRunner) != test.unknown ||
+				err == nil ||
+				!strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -218,7 +285,11 @@ func TestRemovingWhatIsForgottenIsNoError(t *testing.T) {
 }
 
 func TestTheTokenIsInNoError(t *testing.T) {
-	client := forgeyard.New("http://127.0.0.1:1", func(context.Context) (string, error) { return "the-token", nil }, time.Now)
+	client := forgeyard.New(
+		"http://127.0.0.1:1",
+		func(context.Context) (string, error) { return "the-token", nil },
+		time.Now,
+	)
 	_, err := client.Demand(t.Context())
 	if err == nil || strings.Contains(err.Error(), "the-token") || !strings.Contains(err.Error(), "127.0.0.1:1") {
 		t.Errorf("got %v", err)
@@ -226,7 +297,11 @@ func TestTheTokenIsInNoError(t *testing.T) {
 }
 
 func FuzzDemand(f *testing.F) {
-	f.Add([]byte(`{"revision": 41, "queued": [{"requirement": {"os": "linux", "x": 1}, "resources": {"cpu_milli": 1, "named": {"a": 1}}, "count": 7, "admissible": 5}], "running": [{"runner": "a", "leases": 1}]}`))
+	f.Add(
+		[]byte(
+			`{"revision": 41, "queued": [{"requirement": {"os": "linux", "x": 1}, "resources": {"cpu_milli": 1, "named": {"a": 1}}, "count": 7, "admissible": 5}], "running": [{"runner": "a", "leases": 1}]}`,
+		),
+	)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		client := talk(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) })
 		snapshot, err := client.Demand(t.Context())

@@ -38,7 +38,11 @@ func (l *QueuedList) UnmarshalJSON(content []byte) error {
 		return err
 	}
 	if len(groups) > fleet.MaxDemandClasses {
-		return fmt.Errorf("it has %d groups of waiting jobs, and %d is the most that is read", len(groups), fleet.MaxDemandClasses)
+		return fmt.Errorf(
+			"it has %d groups of waiting jobs, and %d is the most that is read",
+			len(groups),
+			fleet.MaxDemandClasses,
+		)
 	}
 	if groups == nil {
 		return nil

@@ -42,27 +42,51 @@ func (c *Client) Admit(ctx context.Context, r scheduler.Runner) (scheduler.Admit
 	doing := fmt.Sprintf("create the runner %s", name)
 	at := slices.IndexFunc(c.Queues, func(q fleet.SchedulerQueue) bool { return q.Class.Name == r.Class.Name })
 	if at < 0 {
-		return scheduler.Admitted{}, &scheduler.RefusedError{Doing: doing, Answer: fmt.Sprintf("no queue is mapped to the class %q", r.Class.Name),
-			Advice: "Give the scheduler block a queue block with this capacity_class, or the fleet another class."}
+		return scheduler.Admitted{}, &scheduler.RefusedError{
+			Doing:  doing,
+			Answer: fmt.Sprintf("no queue is mapped to the class %q", r.Class.Name),
+			Advice: "Give the scheduler block a queue block with this capacity_class, or the fleet another class.",
+		}
 	}
 	queue := c.Queues[at]
 	var answer createdRunner
-	err := c.fleetCall(ctx, doing, operation{Operation: "create-runner", Name: name, Queue: queue.ID, Labels: labelsOf(queue)}, &answer)
+	err := c.fleetCall(
+		ctx,
+		doing,
+		operation{Operation: "create-runner", Name: name, Queue: queue.ID, Labels: labelsOf(queue)},
+		&answer,
+	)
 	if errors.Is(err, scheduler.ErrUnknownRunner) {
-		err = &scheduler.RefusedError{Doing: doing, Answer: err.Error(), Advice: fmt.Sprintf("Is there a queue with the id %d?", queue.ID)}
+		err = &scheduler.RefusedError{
+			Doing:  doing,
+			Answer: err.Error(),
+			Advice: fmt.Sprintf("Is there a queue with the id %d?", queue.ID),
+		}
 	}
 	if err != nil {
 		return scheduler.Admitted{}, err
 	}
 	runner := answer.Runner
 	if runner.ID <= 0 || runner.Token == "" {
-		return scheduler.Admitted{}, &scheduler.NonsenseError{Doing: doing, Err: errors.New("it has no runner with an id and a token")}
+		return scheduler.Admitted{}, &scheduler.NonsenseError{
+			Doing: doing,
+			Err:   errors.New("it has no runner with an id and a token"),
+		}
 	}
 	if runner.Queue != queue.ID {
 		doing := fmt.Sprintf("assign the runner %s to the queue %q", name, queue.Name)
-		if err := c.fleetCall(ctx, doing, operation{Operation: "assign-runner", Runner: runner.ID, Queue: queue.ID}, nil); err != nil {
+		if err := c.fleetCall(
+			ctx,
+			doing,
+			operation{Operation: "assign-runner", Runner: runner.ID, Queue: queue.ID},
+			nil,
+		); err != nil {
 			// The runner was made, and its credential isn't used: not a certain no.
-			return scheduler.Admitted{}, fmt.Errorf("the runner %s was made and isn't used, since it is in no queue: %s", name, err.Error())
+			return scheduler.Admitted{}, fmt.Errorf(
+				"the runner %s was made and isn't used, since it is in no queue: %s",
+				name,
+				err.Error(),
+			)
 		}
 	}
 	return scheduler.Admitted{
@@ -81,7 +105,11 @@ func runnerName(r scheduler.Runner) string {
 
 // Stop asks for no new work on a runner, which is told the next time it asks, and
 // ends after the job that it has. Nothing takes that back.
-func (c *Client) Stop(ctx context.Context, r scheduler.Known, order scheduler.StopOrder) (scheduler.Acknowledgement, error) {
+func (c *Client) Stop(
+	ctx context.Context,
+	r scheduler.Known,
+	order scheduler.StopOrder,
+) (scheduler.Acknowledgement, error) {
 	return scheduler.Acknowledgement{}, c.stop(ctx, r, order.Force)
 }
 
@@ -104,7 +132,11 @@ func (c *Client) stop(ctx context.Context, r scheduler.Known, force bool) error 
 	}
 	id, err := strconv.ParseInt(string(r.Ref), 10, 64)
 	if err != nil {
-		return &scheduler.RefusedError{Doing: doing, Answer: fmt.Sprintf("invalid runner number %.40q", r.Ref), Advice: "Stop it in ReviewOS."}
+		return &scheduler.RefusedError{
+			Doing:  doing,
+			Answer: fmt.Sprintf("invalid runner number %.40q", r.Ref),
+			Advice: "Stop it in ReviewOS.",
+		}
 	}
 	return c.fleetCall(ctx, doing, operation{Operation: "stop-runner", Runner: id, Force: force}, nil)
 }
@@ -122,7 +154,12 @@ func (c *Client) CreateToken(ctx context.Context, pool, queue int64, name string
 	var answer struct {
 		Token RegistrationToken `json:"token"`
 	}
-	if err := c.fleetCall(ctx, doing, operation{Operation: "create-token", Pool: pool, Queue: queue, Name: name}, &answer); err != nil {
+	if err := c.fleetCall(
+		ctx,
+		doing,
+		operation{Operation: "create-token", Pool: pool, Queue: queue, Name: name},
+		&answer,
+	); err != nil {
 		return RegistrationToken{}, err
 	}
 	if answer.Token.ID <= 0 || answer.Token.Token == "" {
@@ -134,7 +171,12 @@ func (c *Client) CreateToken(ctx context.Context, pool, queue int64, name string
 // RevokeToken ends a registration token: no machine joins by it any more, and what
 // runs on those that joined isn't interrupted.
 func (c *Client) RevokeToken(ctx context.Context, id int64) error {
-	return c.fleetCall(ctx, fmt.Sprintf("revoke the registration token %d", id), operation{Operation: "revoke-token", Token: id}, nil)
+	return c.fleetCall(
+		ctx,
+		fmt.Sprintf("revoke the registration token %d", id),
+		operation{Operation: "revoke-token", Token: id},
+		nil,
+	)
 }
 
 // Registration is what a machine says of itself when it joins.
@@ -146,13 +188,25 @@ type Registration struct {
 
 // Register joins a machine by a registration token, as the machine does itself, and
 // returns the runner's own credential.
-func (c *Client) Register(ctx context.Context, registration Token, machine Registration) (credential string, err error) {
+func (c *Client) Register(
+	ctx context.Context,
+	registration Token,
+	machine Registration,
+) (credential string, err error) {
 	doing := fmt.Sprintf("register the runner %.60q", machine.Name)
 	content, err := json.Marshal(machine)
 	if err != nil {
 		return "", fmt.Errorf("%s: encode the request: %w", doing, err)
 	}
-	answer, err := c.send(ctx, doing, http.MethodPost, RegisterPath, registration, content, http.Header{"X-Runner-Protocol": {"1"}})
+	answer, err := c.send(
+		ctx,
+		doing,
+		http.MethodPost,
+		RegisterPath,
+		registration,
+		content,
+		http.Header{"X-Runner-Protocol": {"1"}},
+	)
 	if err != nil {
 		return "", err
 	}

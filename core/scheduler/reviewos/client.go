@@ -105,7 +105,13 @@ func understand(doing, method, path string, answer []byte, out any) error {
 }
 
 // send makes one call and returns the bytes of its success.
-func (c *Client) send(ctx context.Context, doing, method, path string, token Token, content []byte, header http.Header) ([]byte, error) {
+func (c *Client) send(
+	ctx context.Context,
+	doing, method, path string,
+	token Token,
+	content []byte,
+	header http.Header,
+) ([]byte, error) {
 	secret, err := token(ctx)
 	if err != nil {
 		return nil, &scheduler.NotSentError{Err: fmt.Errorf("%s: the token: %w", doing, err)}
@@ -174,11 +180,23 @@ func refusal(err error) error {
 	case http.StatusNotFound, http.StatusGone:
 		return fmt.Errorf("%w (%w)", scheduler.ErrUnknownRunner, err)
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return &scheduler.RefusedError{Doing: answer.Doing, Answer: answer.Said, Advice: "The token must be a pool maintainer's, for the pool that the queue is in."}
+		return &scheduler.RefusedError{
+			Doing:  answer.Doing,
+			Answer: answer.Said,
+			Advice: "The token must be a pool maintainer's, for the pool that the queue is in.",
+		}
 	case http.StatusTooManyRequests:
-		return &scheduler.RefusedError{Doing: answer.Doing, Answer: answer.Said, Advice: "It has had enough calls, or runners, for now: try again later."}
+		return &scheduler.RefusedError{
+			Doing:  answer.Doing,
+			Answer: answer.Said,
+			Advice: "It has had enough calls, or runners, for now: try again later.",
+		}
 	case http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity:
-		return &scheduler.RefusedError{Doing: answer.Doing, Answer: answer.Said, Advice: "Compare what the file says of its queues with those of the instance."}
+		return &scheduler.RefusedError{
+			Doing:  answer.Doing,
+			Answer: answer.Said,
+			Advice: "Compare what the file says of its queues with those of the instance.",
+		}
 	}
 	return err
 }

@@ -35,7 +35,12 @@ func (c *Client) CreatePool(ctx context.Context, p ShapePool) (int64, error) {
 	var answer struct {
 		Pool made `json:"pool"`
 	}
-	body := declaration{Operation: "create-pool", Name: p.Name, Description: p.Description, RequireSignedSteps: &p.RequireSignedSteps}
+	body := declaration{
+		Operation:          "create-pool",
+		Name:               p.Name,
+		Description:        p.Description,
+		RequireSignedSteps: &p.RequireSignedSteps,
+	}
 	if err := c.declare(ctx, doing, body, &answer); err != nil {
 		return 0, err
 	}
@@ -47,8 +52,17 @@ func (c *Client) CreatePool(ctx context.Context, p ShapePool) (int64, error) {
 
 // UpdatePool gives a pool its description, and says whether steps must be signed.
 func (c *Client) UpdatePool(ctx context.Context, p ShapePool) error {
-	return c.declare(ctx, fmt.Sprintf("change the pool %.60q", p.Name),
-		declaration{Operation: "update-pool", Pool: p.ID, Description: p.Description, RequireSignedSteps: &p.RequireSignedSteps}, nil)
+	return c.declare(
+		ctx,
+		fmt.Sprintf("change the pool %.60q", p.Name),
+		declaration{
+			Operation:          "update-pool",
+			Pool:               p.ID,
+			Description:        p.Description,
+			RequireSignedSteps: &p.RequireSignedSteps,
+		},
+		nil,
+	)
 }
 
 // CreateQueue makes a queue in a pool and returns its number.
@@ -68,12 +82,22 @@ func (c *Client) CreateQueue(ctx context.Context, pool int64, name string) (int6
 
 // PauseQueue lets no job of a queue begin, and says why.
 func (c *Client) PauseQueue(ctx context.Context, queue int64, name, reason string) error {
-	return c.declare(ctx, fmt.Sprintf("pause the queue %.60q", name), declaration{Operation: "pause-queue", Queue: queue, Reason: reason}, nil)
+	return c.declare(
+		ctx,
+		fmt.Sprintf("pause the queue %.60q", name),
+		declaration{Operation: "pause-queue", Queue: queue, Reason: reason},
+		nil,
+	)
 }
 
 // ResumeQueue takes a pause back.
 func (c *Client) ResumeQueue(ctx context.Context, queue int64, name string) error {
-	return c.declare(ctx, fmt.Sprintf("resume the queue %.60q", name), declaration{Operation: "resume-queue", Queue: queue}, nil)
+	return c.declare(
+		ctx,
+		fmt.Sprintf("resume the queue %.60q", name),
+		declaration{Operation: "resume-queue", Queue: queue},
+		nil,
+	)
 }
 
 // AssignRepository lets a repository use a pool.

@@ -33,11 +33,20 @@ func (c *Client) Demand(ctx context.Context) (fleet.CapacityDemandSnapshot, erro
 	}
 	for _, q := range c.Queues {
 		if queues[q.Name] == nil {
-			return fleet.CapacityDemandSnapshot{}, &scheduler.NonsenseError{Doing: doing,
-				Err: fmt.Errorf("the queue %q, which the file maps, isn't in it, and every queue is reported, also at zero. Was it renamed, or may the token not see it", q.Name)}
+			return fleet.CapacityDemandSnapshot{}, &scheduler.NonsenseError{
+				Doing: doing,
+				Err: fmt.Errorf(
+					"the queue %q, which the file maps, isn't in it, and every queue is reported, also at zero. Was it renamed, or may the token not see it",
+					q.Name,
+				),
+			}
 		}
 	}
-	s := fleet.CapacityDemandSnapshot{ObservedAt: began, Queued: c.waiting(queues, c.pausedQueues(ctx)), Concerns: c.concerns(queues, began)}
+	s := fleet.CapacityDemandSnapshot{
+		ObservedAt: began,
+		Queued:     c.waiting(queues, c.pausedQueues(ctx)),
+		Concerns:   c.concerns(queues, began),
+	}
 	s.ID = fleet.DemandSnapshotID(fleet.Digest(s.Queued))
 	if err := s.Check(); err != nil {
 		return fleet.CapacityDemandSnapshot{}, &scheduler.NonsenseError{Doing: doing, Err: err}
@@ -46,8 +55,15 @@ func (c *Client) Demand(ctx context.Context) (fleet.CapacityDemandSnapshot, erro
 }
 
 func metricsRefusal(err error) error {
-	if answer := (*StatusError)(nil); errors.As(err, &answer) && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden) {
-		return &scheduler.RefusedError{Doing: answer.Doing, Answer: answer.Said, Advice: "Check metrics_token of the scheduler block."}
+	if answer := (*StatusError)(
+		nil,
+	); errors.As(err, &answer) &&
+		(answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden) {
+		return &scheduler.RefusedError{
+			Doing:  answer.Doing,
+			Answer: answer.Said,
+			Advice: "Check metrics_token of the scheduler block.",
+		}
 	}
 	return err
 }
@@ -70,7 +86,10 @@ func (c *Client) waiting(queues map[string]*queueFacts, paused map[string]bool) 
 		case at >= 0:
 			job := Job(c.Queues[at])
 			group.Requirement, group.Resources, group.PreemptibleAllowed = job.Requirement, job.Resources, job.PreemptibleAllowed
-			group.Unlisted = &fleet.UnlistedUsage{Jobs: facts.running, Usable: facts.runners[lifecycleIdle] + facts.runners[lifecycleRunning]}
+			group.Unlisted = &fleet.UnlistedUsage{
+				Jobs:   facts.running,
+				Usable: facts.runners[lifecycleIdle] + facts.runners[lifecycleRunning],
+			}
 		case facts.waiting == 0:
 			continue
 		}
@@ -90,9 +109,20 @@ func Job(q fleet.SchedulerQueue) fleet.QueuedDemand {
 func requirementOf(q fleet.SchedulerQueue) fleet.SchedulingRequirementSet {
 	class := q.Class
 	return fleet.SchedulingRequirementSet{
-		Queue: q.Name, Class: class.Name, OS: class.Platform.OS, Arch: class.Platform.Arch, Trust: class.Trust, Tenant: q.Tenant, Project: q.Project,
-		Capabilities: class.Capabilities, Toolchain: class.Toolchain, Device: class.Device, Isolation: class.Isolation,
-		Signing: class.Signing, Confidential: class.Confidential, Hostile: q.Hostile,
+		Queue:        q.Name,
+		Class:        class.Name,
+		OS:           class.Platform.OS,
+		Arch:         class.Platform.Arch,
+		Trust:        class.Trust,
+		Tenant:       q.Tenant,
+		Project:      q.Project,
+		Capabilities: class.Capabilities,
+		Toolchain:    class.Toolchain,
+		Device:       class.Device,
+		Isolation:    class.Isolation,
+		Signing:      class.Signing,
+		Confidential: class.Confidential,
+		Hostile:      q.Hostile,
 	}
 }
 
@@ -145,12 +175,26 @@ func (c *Client) concerns(queues map[string]*queueFacts, now time.Time) []fleet.
 	for _, q := range c.Queues {
 		runners := queues[q.Name].runners
 		if n := runners[lifecycleLost]; c.rises(trendKey{q.Name, lifecycleLost}, n, now) {
-			out = append(out, fleet.DemandConcern{Kind: fleet.RunnersLost, Class: q.Class.Name,
-				Sentence: fmt.Sprintf("More and more runners of the queue %q stopped talking to ReviewOS, perhaps in the middle of a job: %d are lost.", q.Name, n)})
+			out = append(out, fleet.DemandConcern{
+				Kind:  fleet.RunnersLost,
+				Class: q.Class.Name,
+				Sentence: fmt.Sprintf(
+					"More and more runners of the queue %q stopped talking to ReviewOS, perhaps in the middle of a job: %d are lost.",
+					q.Name,
+					n,
+				),
+			})
 		}
 		if n := runners[lifecycleNeverSeen]; c.rises(trendKey{q.Name, lifecycleNeverSeen}, n, now) && n > 1 {
-			out = append(out, fleet.DemandConcern{Kind: fleet.RunnersNeverSeen, Class: q.Class.Name,
-				Sentence: fmt.Sprintf("Credentials are made for the queue %q and more and more runners never come: %d so far.", q.Name, n)})
+			out = append(out, fleet.DemandConcern{
+				Kind:  fleet.RunnersNeverSeen,
+				Class: q.Class.Name,
+				Sentence: fmt.Sprintf(
+					"Credentials are made for the queue %q and more and more runners never come: %d so far.",
+					q.Name,
+					n,
+				),
+			})
 		}
 	}
 	if facts := queues[unassigned]; facts != nil && !c.maps(unassigned) {
@@ -159,7 +203,13 @@ func (c *Client) concerns(queues map[string]*queueFacts, now time.Time) []fleet.
 			total += n
 		}
 		if total > 0 {
-			out = append(out, fleet.DemandConcern{Kind: fleet.RunnersUnassigned, Sentence: fmt.Sprintf("In ReviewOS %s in no queue.", counted(total, "runner is", "runners are"))})
+			out = append(
+				out,
+				fleet.DemandConcern{
+					Kind:     fleet.RunnersUnassigned,
+					Sentence: fmt.Sprintf("In ReviewOS %s in no queue.", counted(total, "runner is", "runners are")),
+				},
+			)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b fleet.DemandConcern) int { return cmp.Compare(a.Kind, b.Kind) })

@@ -22,7 +22,14 @@ const (
 	lifecycleNeverSeen = "never-seen"
 )
 
-var lifecycles = []string{lifecycleIdle, lifecycleRunning, lifecycleStopping, lifecycleLost, lifecycleDisabled, lifecycleNeverSeen}
+var lifecycles = []string{
+	lifecycleIdle,
+	lifecycleRunning,
+	lifecycleStopping,
+	lifecycleLost,
+	lifecycleDisabled,
+	lifecycleNeverSeen,
+}
 
 // The metrics that are read. What else is on the page is somebody else's.
 const (
@@ -116,7 +123,8 @@ func readSeries(queues map[string]*queueFacts, line string) error {
 		return fmt.Errorf("%s of the queue %.60q: one value is expected, and perhaps a time", metric, queue)
 	}
 	value, err := strconv.ParseFloat(fields[0], 64)
-	if err != nil || math.IsNaN(value) || value < 0 || value > maxSeconds || metric != metricOldest && (value > maxCount || value != math.Trunc(value)) {
+	if err != nil || math.IsNaN(value) || value < 0 || value > maxSeconds ||
+		metric != metricOldest && (value > maxCount || value != math.Trunc(value)) {
 		return fmt.Errorf("%s of the queue %.60q is %.40q, which can't be", metric, queue, fields[0])
 	}
 	facts := queues[queue]

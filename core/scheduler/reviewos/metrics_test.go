@@ -23,7 +23,8 @@ func TestTheExampleOfThePageIsReadAsItSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := queues["linux-x64-large"]
-	if q.waiting != 7 || q.running != 2 || q.oldest != 94 || q.runners[lifecycleIdle] != 1 || q.runners[lifecycleRunning] != 2 {
+	if q.waiting != 7 || q.running != 2 || q.oldest != 94 || q.runners[lifecycleIdle] != 1 ||
+		q.runners[lifecycleRunning] != 2 {
 		t.Errorf("%+v", q)
 	}
 }
@@ -49,7 +50,8 @@ func FuzzMetrics(f *testing.F) {
 			return
 		}
 		for name, q := range queues {
-			if name == "" || len(q.missing()) > 0 || q.waiting < 0 || q.waiting > maxCount || !(q.oldest >= 0 && q.oldest <= maxSeconds) {
+			if name == "" || len(q.missing()) > 0 || q.waiting < 0 || q.waiting > maxCount ||
+				!(q.oldest >= 0 && q.oldest <= maxSeconds) {
 				t.Errorf("%q: %+v", name, q)
 			}
 		}

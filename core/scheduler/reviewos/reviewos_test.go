@@ -20,8 +20,13 @@ import (
 const large = "linux-x64-large"
 
 func class(name string) fleet.CapacityClass {
-	return fleet.CapacityClass{Name: name, Platform: fleet.Platform{OS: "linux", Arch: "x86_64"}, Trust: "standard", Capabilities: []string{"docker", "git"},
-		Resources: fleet.ResourceCapacity{CPUMilli: 4000}}
+	return fleet.CapacityClass{
+		Name:         name,
+		Platform:     fleet.Platform{OS: "linux", Arch: "x86_64"},
+		Trust:        "standard",
+		Capabilities: []string{"docker", "git"},
+		Resources:    fleet.ResourceCapacity{CPUMilli: 4000},
+	}
 }
 
 // world is a stand-in, a client of it, and the time that both have.
@@ -40,8 +45,23 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t, now: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return w.now }
 	w.server = standin.New(t, clock)
-	w.client = reviewos.New(reviewos.Config{URL: w.server.URL, Fleet: token(standin.MaintainerToken), Metrics: token(standin.MetricsToken), Clock: clock,
-		Queues: []fleet.SchedulerQueue{{Name: large, ID: 7, Class: class("large"), Labels: []string{"ubuntu-latest", "self-hosted"}, Tags: map[string]string{"region": "ash"}}}})
+	w.client = reviewos.New(
+		reviewos.Config{
+			URL:     w.server.URL,
+			Fleet:   token(standin.MaintainerToken),
+			Metrics: token(standin.MetricsToken),
+			Clock:   clock,
+			Queues: []fleet.SchedulerQueue{
+				{
+					Name:   large,
+					ID:     7,
+					Class:  class("large"),
+					Labels: []string{"ubuntu-latest", "self-hosted"},
+					Tags:   map[string]string{"region": "ash"},
+				},
+			},
+		},
+	)
 	t.Cleanup(w.client.Close)
 	return w
 }
@@ -68,7 +88,10 @@ func (w *world) group(queue string) fleet.QueuedDemand {
 
 func (w *world) admit(name string) (scheduler.Admitted, scheduler.Known) {
 	w.t.Helper()
-	a, err := w.client.Admit(w.t.Context(), scheduler.Runner{Name: fleet.CapacityInstanceID(name), Class: class("large"), Attempt: 1})
+	a, err := w.client.Admit(
+		w.t.Context(),
+		scheduler.Runner{Name: fleet.CapacityInstanceID(name), Class: class("large"), Attempt: 1},
+	)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -148,7 +171,8 @@ func TestEveryMissingSeriesIsBlindnessAndNeverZero(t *testing.T) {
 		w.server.Metrics(func(text string) string {
 			var kept []string
 			for line := range strings.Lines(text) {
-				if !strings.Contains(line, series) || series != large && series != "reviewos_ci_" && !strings.Contains(line, large) {
+				if !strings.Contains(line, series) ||
+					series != large && series != "reviewos_ci_" && !strings.Contains(line, large) {
 					kept = append(kept, line)
 				}
 			}
@@ -229,7 +253,10 @@ func TestAPausedQueueIsNoDemand(t *testing.T) {
 func TestLostRunnersThatBecomeMoreAreAConcernUntilTheyAreNot(t *testing.T) {
 	w := newWorld(t)
 	lost := func() bool {
-		return slices.ContainsFunc(w.demand().Concerns, func(c fleet.DemandConcern) bool { return c.Kind == fleet.RunnersLost && c.Class == "large" })
+		return slices.ContainsFunc(
+			w.demand().Concerns,
+			func(c fleet.DemandConcern) bool { return c.Kind == fleet.RunnersLost && c.Class == "large" },
+		)
 	}
 	a, _ := w.admit("i1")
 	w.poll(a)
@@ -267,7 +294,10 @@ func TestCredentialsForMachinesThatNeverComeAreAConcern(t *testing.T) {
 
 func TestAdmittedRunnerIsNamedAndAssignedToItsQueue(t *testing.T) {
 	w := newWorld(t)
-	a, err := w.client.Admit(t.Context(), scheduler.Runner{Name: "i1", Class: class("large"), Attempt: 2, MaxJobs: 1, IdleTimeout: 90 * time.Second})
+	a, err := w.client.Admit(
+		t.Context(),
+		scheduler.Runner{Name: "i1", Class: class("large"), Attempt: 2, MaxJobs: 1, IdleTimeout: 90 * time.Second},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,9 +357,17 @@ func TestACertainNoIsToldFromAnAnswerThatIsLost(t *testing.T) {
 	if err == nil || errors.As(err, &refused) {
 		t.Errorf("made and not assigned: %v", err)
 	}
-	unreachable := reviewos.New(reviewos.Config{URL: "http://127.0.0.1:1", Fleet: token("x"), Metrics: token("x"), Clock: time.Now,
-		Queues: []fleet.SchedulerQueue{{Name: large, ID: 7, Class: class("large")}}})
-	if _, err := unreachable.Admit(t.Context(), scheduler.Runner{Name: "i1", Class: class("large")}); !errors.As(err, &unsent) {
+	unreachable := reviewos.New(
+		reviewos.Config{URL: "http://127.0.0.1:1", Fleet: token("x"), Metrics: token("x"), Clock: time.Now,
+			Queues: []fleet.SchedulerQueue{{Name: large, ID: 7, Class: class("large")}}},
+	)
+	if _, err := unreachable.Admit(
+		t.Context(),
+		scheduler.Runner{Name: "i1", Class: class("large")},
+	); !errors.As(
+		err,
+		&unsent,
+	) {
 		t.Errorf("nothing listens, so nothing was sent: %v", err)
 	}
 }
@@ -363,7 +401,11 @@ func TestEachTokenIsUsedForItsOwnCallsAndNoErrorTellsIt(t *testing.T) {
 
 func TestNoTokenFollowsARedirect(t *testing.T) {
 	var stolen []string
-	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stolen = append(stolen, r.Header.Get("Authorization")) }))
+	thief := httptest.NewServer(
+		http.HandlerFunc(
+			func(_ http.ResponseWriter, r *http.Request) { stolen = append(stolen, r.Header.Get("Authorization")) },
+		),
+	)
 	defer thief.Close()
 	bent := httptest.NewServer(http.RedirectHandler(thief.URL, http.StatusTemporaryRedirect))
 	defer bent.Close()
@@ -414,10 +456,15 @@ func TestPoolsAndQueuesThatCannotBeAreNotGuessedAbout(t *testing.T) {
 		"a number that is a text":   {`{"pools": [{"id": "one", "name": "a"}]}`, `GET /api/instance/fleet: pools[0].id: a whole number is expected, and it is the text "one"`},
 		"a page in the place of it": {`<html>`, "it is a page of HTML or XML"},
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, test.body) }))
+		server := httptest.NewServer(
+			http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, test.body) }),
+		)
 		client := reviewos.New(reviewos.Config{URL: server.URL, Fleet: token("x"), Metrics: token("x"), Clock: time.Now})
 		_, err := client.Shape(t.Context())
-		if nonsense := (*scheduler.NonsenseError)(nil); !errors.As(err, &nonsense) || !strings.Contains(err.Error(), test.want) {
+		if nonsense := (*scheduler.NonsenseError)(
+			nil,
+		); !errors.As(err, &nonsense) ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v\nwant %s", name, err, test.want)
 		}
 		client.Close()

@@ -64,7 +64,11 @@ func (c *Client) Shape(ctx context.Context) (Shape, error) {
 func unreadable(err error) error {
 	answer := (*StatusError)(nil)
 	if errors.As(err, &answer) && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden) {
-		return &scheduler.RefusedError{Doing: answer.Doing, Answer: answer.Said, Advice: "The token must be a pool maintainer's."}
+		return &scheduler.RefusedError{
+			Doing:  answer.Doing,
+			Answer: answer.Said,
+			Advice: "The token must be a pool maintainer's.",
+		}
 	}
 	return err
 }

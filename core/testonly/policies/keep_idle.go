@@ -13,7 +13,10 @@ import (
 func KeepIdle(kept time.Duration) func(snapshot.Snapshot) planner.Output {
 	return func(in snapshot.Snapshot) planner.Output {
 		return each(in, func(s situation) planner.FleetPlan {
-			p := planner.FleetPlan{Create: max(0, s.waiting-s.booting), CreateReason: reason.Plain("a host for every job that waits")}
+			p := planner.FleetPlan{
+				Create:       max(0, s.waiting-s.booting),
+				CreateReason: reason.Plain("a host for every job that waits"),
+			}
 			for _, i := range s.idle {
 				if ends := i.IdleSince.Add(kept); ends.After(s.now) {
 					p.Next = sooner(p.Next, ends)

@@ -81,7 +81,10 @@ func push(random *rand.Rand, at time.Time) (jobs []replay.Job) {
 		for range s.least + random.IntN(s.most-s.least+1) {
 			lasts := time.Duration(float64(s.median) * math.Exp(s.spread*random.NormFloat64())).Round(time.Second)
 			arrives := at.Add(time.Duration(random.Float64() * float64(5*time.Second)).Round(time.Millisecond))
-			jobs = append(jobs, replay.Job{Arrival: arrives.UnixNano(), Duration: min(max(lasts, 5*time.Second), 2*time.Hour), Kind: int32(kind)})
+			jobs = append(
+				jobs,
+				replay.Job{Arrival: arrives.UnixNano(), Duration: min(max(lasts, 5*time.Second), 2*time.Hour), Kind: int32(kind)},
+			)
 		}
 	}
 	return jobs

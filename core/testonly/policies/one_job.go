@@ -10,6 +10,9 @@ import (
 // that leave after one job.
 func OneMachinePerJob(in snapshot.Snapshot) planner.Output {
 	return each(in, func(s situation) planner.FleetPlan {
-		return planner.FleetPlan{Create: max(0, s.waiting-s.booting-len(s.idle)), CreateReason: reason.Plain("a host for every job that waits")}
+		return planner.FleetPlan{
+			Create:       max(0, s.waiting-s.booting-len(s.idle)),
+			CreateReason: reason.Plain("a host for every job that waits"),
+		}
 	})
 }

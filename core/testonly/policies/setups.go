@@ -65,9 +65,19 @@ func Rivals(slots int64) []Setup {
 // which is what a file for an office would say, from little money to little waiting.
 func Ours(slots int64) []Setup {
 	if slots == 1 {
-		return []Setup{Defaults(slots), Warm(slots, 6, 2, time.Minute), Warm(slots, 14, 4, time.Minute), Warm(slots, 18, 8, time.Minute)}
+		return []Setup{
+			Defaults(slots),
+			Warm(slots, 6, 2, time.Minute),
+			Warm(slots, 14, 4, time.Minute),
+			Warm(slots, 18, 8, time.Minute),
+		}
 	}
-	return []Setup{Defaults(slots), Warm(slots, 4, 1, time.Minute), Warm(slots, 10, 3, time.Minute), Warm(slots, 12, 5, time.Minute)}
+	return []Setup{
+		Defaults(slots),
+		Warm(slots, 4, 1, time.Minute),
+		Warm(slots, 10, 3, time.Minute),
+		Warm(slots, 12, 5, time.Minute),
+	}
 }
 
 // Defaults is the planner on a file that says nothing of how it scales.

@@ -76,7 +76,11 @@ func (s *situation) look(instances []snapshot.Instance) {
 
 // part is how much of a host a job takes, of what it takes most of.
 func part(job, host fleet.ResourceCapacity) float64 {
-	return max(1/float64(max(1, host.Slots)), float64(job.CPUMilli)/float64(max(1, host.CPUMilli)), float64(job.MemoryBytes)/float64(max(1, host.MemoryBytes)))
+	return max(
+		1/float64(max(1, host.Slots)),
+		float64(job.CPUMilli)/float64(max(1, host.CPUMilli)),
+		float64(job.MemoryBytes)/float64(max(1, host.MemoryBytes)),
+	)
 }
 
 // drain is the action that takes an idle host away.

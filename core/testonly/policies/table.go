@@ -28,7 +28,13 @@ func Try(ctx context.Context, setups []Setup, trace *replay.Trace) ([]Outcome, e
 			defer func() { <-turns }()
 			outcomes[n].Setup = s
 			outcomes[n].Result, errs[n] = replay.Run(ctx, replay.Settings{
-				Fleets: []fleet.ManagedFleet{s.Fleet}, Boot: boot, Step: replay.DefaultStep, Relaunch: replay.DefaultRelaunch, Policy: s.Policy,
+				Fleets: []fleet.ManagedFleet{
+					s.Fleet,
+				},
+				Boot:     boot,
+				Step:     replay.DefaultStep,
+				Relaunch: replay.DefaultRelaunch,
+				Policy:   s.Policy,
 			}, trace)
 		})
 	}
@@ -49,17 +55,41 @@ func Try(ctx context.Context, setups []Setup, trace *replay.Trace) ([]Outcome, e
 func Tables(title string, rivals, ours []Outcome) string {
 	var page strings.Builder
 	fmt.Fprintf(&page, "### %s\n\n", title)
-	page.WriteString("| policy | cost | wait, average | 95% | 99% | waited | utilised | launches per job | relaunches per job |\n|---|---|---|---|---|---|---|---|---|\n")
+	page.WriteString(
+		"| policy | cost | wait, average | 95% | 99% | waited | utilised | launches per job | relaunches per job |\n|---|---|---|---|---|---|---|---|---|\n",
+	)
 	for _, all := range [][]Outcome{rivals, ours} {
 		for _, o := range all {
-			fmt.Fprintf(&page, "| %s | %s | %.1f s | %.0f s | %.0f s | %.1f%% | %.0f%% | %.3f | %.3f |\n", o.Name, o.dollars(), o.Wait.Mean, o.Wait.P95, o.Wait.P99,
-				o.Wait.Waited*100, o.Total.Utilisation*100, o.Total.LaunchesPerJob, o.Total.RelaunchesPerJob)
+			fmt.Fprintf(
+				&page,
+				"| %s | %s | %.1f s | %.0f s | %.0f s | %.1f%% | %.0f%% | %.3f | %.3f |\n",
+				o.Name,
+				o.dollars(),
+				o.Wait.Mean,
+				o.Wait.P95,
+				o.Wait.P99,
+				o.Wait.Waited*100,
+				o.Total.Utilisation*100,
+				o.Total.LaunchesPerJob,
+				o.Total.RelaunchesPerJob,
+			)
 		}
 	}
 	page.WriteString("\nThe planner against each, with the one of its settings above that is best at it:\n\n")
-	page.WriteString("| against | for no more money, the shortest wait of 95% | and on average | for no longer a wait, of 95% and on average, the least cost |\n|---|---|---|---|\n")
+	page.WriteString(
+		"| against | for no more money, the shortest wait of 95% | and on average | for no longer a wait, of 95% and on average, the least cost |\n|---|---|---|---|\n",
+	)
 	for _, r := range rivals {
-		fmt.Fprintf(&page, "| %s (%s; %.0f s, %.1f s) | %s | %s |\n", r.Name, r.dollars(), r.Wait.P95, r.Wait.Mean, atItsCost(r, ours), atItsWait(r, ours))
+		fmt.Fprintf(
+			&page,
+			"| %s (%s; %.0f s, %.1f s) | %s | %s |\n",
+			r.Name,
+			r.dollars(),
+			r.Wait.P95,
+			r.Wait.Mean,
+			atItsCost(r, ours),
+			atItsWait(r, ours),
+		)
 	}
 	page.WriteString("\n")
 	return page.String()
@@ -86,8 +116,15 @@ func atItsCost(rival Outcome, ours []Outcome) string {
 	if best == nil {
 		return "none is as cheap | none is as cheap"
 	}
-	return fmt.Sprintf("%s: %.0f s, %s | %s: %.1f s, %s",
-		best.Name, best.Wait.P95, change(best.Wait.P95, rival.Wait.P95), bestMean.Name, bestMean.Wait.Mean, change(bestMean.Wait.Mean, rival.Wait.Mean))
+	return fmt.Sprintf(
+		"%s: %.0f s, %s | %s: %.1f s, %s",
+		best.Name,
+		best.Wait.P95,
+		change(best.Wait.P95, rival.Wait.P95),
+		bestMean.Name,
+		bestMean.Wait.Mean,
+		change(bestMean.Wait.Mean, rival.Wait.Mean),
+	)
 }
 
 // atItsWait is the least cost at which ours wait no longer than a rival.

@@ -90,7 +90,11 @@ func compare(t *testing.T, path, begin, end string, want string) {
 func TestTheTablesOfADayAreWhatTheReplaysSay(t *testing.T) {
 	trace := Office(1, seed, scheduler)
 	trace.Jobs = trace.Jobs[:jobsBefore(trace, Monday.AddDate(0, 0, 1))]
-	text := tables(t, trace, func(slots int64) []Setup { return []Setup{Defaults(slots), Warm(slots, 10, 3, time.Minute)} })
+	text := tables(
+		t,
+		trace,
+		func(slots int64) []Setup { return []Setup{Defaults(slots), Warm(slots, 10, 3, time.Minute)} },
+	)
 	compare(t, filepath.Join("testdata", "one-day.md"), "<!-- tables:begin -->\n", "<!-- tables:end -->\n", text)
 }
 

@@ -82,7 +82,11 @@ func (c *Cluster) Stop() error {
 		case <-c.exited:
 			err = nil
 		case <-time.After(patience):
-			err = errors.Join(err, fmt.Errorf("the PostgreSQL server (pid %d) ignored SIGQUIT", c.server.Process.Pid), c.server.Process.Kill())
+			err = errors.Join(
+				err,
+				fmt.Errorf("the PostgreSQL server (pid %d) ignored SIGQUIT", c.server.Process.Pid),
+				c.server.Process.Kill(),
+			)
 			<-c.exited
 		}
 	}

@@ -52,10 +52,16 @@ func daysBefore(now forecast.Slot, needed int) map[forecast.Slot]forecast.Run {
 }
 
 // Needed is what the fleets needed.
-func (m *memoryStore) Needed(_ context.Context, ids []fleet.RunnerFleetID) (map[fleet.RunnerFleetID][]forecast.Run, error) {
+func (m *memoryStore) Needed(
+	_ context.Context,
+	ids []fleet.RunnerFleetID,
+) (map[fleet.RunnerFleetID][]forecast.Run, error) {
 	out := map[fleet.RunnerFleetID][]forecast.Run{}
 	for _, id := range ids {
-		out[id] = slices.SortedFunc(maps.Values(m.needed[id]), func(a, b forecast.Run) int { return cmp.Compare(a.First, b.First) })
+		out[id] = slices.SortedFunc(
+			maps.Values(m.needed[id]),
+			func(a, b forecast.Run) int { return cmp.Compare(a.First, b.First) },
+		)
 	}
 	return out, nil
 }

@@ -29,7 +29,10 @@ func (c *cloud) provisionBatch(life int, e loop.ProvisionBatch) {
 		out := loop.BatchAnswered{Answers: o.members}
 		if o.members == nil {
 			for _, m := range e.Members {
-				out.Answers = append(out.Answers, loop.ProvisionAnswered{Operation: m.Operation.ID, Outcome: o.provision, Failure: f, CallOver: over})
+				out.Answers = append(
+					out.Answers,
+					loop.ProvisionAnswered{Operation: m.Operation.ID, Outcome: o.provision, Failure: f, CallOver: over},
+				)
 			}
 		}
 		c.w.manager.deliver(life, out)
@@ -119,7 +122,8 @@ func (w *world) batchIsOneCall(e loop.ProvisionBatch) {
 			open++
 			w.intentComesBeforeTheCall(m)
 		}
-		if op.Batch != (fleet.BatchPlace{Key: e.Key, Number: n, Size: len(e.Members)}) || op.TokenHash != "hash of "+string(e.Key) {
+		if op.Batch != (fleet.BatchPlace{Key: e.Key, Number: n, Size: len(e.Members)}) ||
+			op.TokenHash != "hash of "+string(e.Key) {
 			w.fail(name, "member %d of %s is stored as %+v", n, e.Key, op.Batch)
 		}
 		if i := w.store.instances[op.Instance]; !i.Live() || i.State == fleet.Terminating || i.State == fleet.Failed {

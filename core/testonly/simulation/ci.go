@@ -166,7 +166,10 @@ func (s *listingCI) snapshot() fleet.CapacityDemandSnapshot {
 			}
 		}
 		if n > 0 {
-			out.Queued = append(out.Queued, fleet.QueuedDemand{Requirement: fleet.SchedulingRequirementSet{Tenant: tenant}, Count: n, Admissible: n})
+			out.Queued = append(
+				out.Queued,
+				fleet.QueuedDemand{Requirement: fleet.SchedulingRequirementSet{Tenant: tenant}, Count: n, Admissible: n},
+			)
 		}
 	}
 	for _, r := range s.runners {

@@ -122,7 +122,11 @@ func (c *cloud) crash(random *rand.Rand) {
 		call.over = c.w.at
 		if !call.answered {
 			call.answered = true
-			call.answer(outcome{provision: fleet.ProvisionUnknown, terminate: fleet.TerminateUnknown}, transient("the plugin crashed"), true)
+			call.answer(
+				outcome{provision: fleet.ProvisionUnknown, terminate: fleet.TerminateUnknown},
+				transient("the plugin crashed"),
+				true,
+			)
 		}
 	}
 	c.calls = nil
@@ -226,8 +230,11 @@ func (c *cloud) addForeign(random *rand.Rand) {
 	case 2: // says that it is ours, and can't prove it
 		r.Key = fleet.OperationID(fmt.Sprintf("%010x%06d", c.w.now().UnixMilli(), 900000+c.made))
 		r.Tags = map[string]string{
-			"forgeyard-installation": installation, "forgeyard-fleet": string(c.w.store.fleets[0].ID), "forgeyard-capacity-instance": "none",
-			"forgeyard-key": string(r.Key), "forgeyard-proof": "v1-guessed",
+			"forgeyard-installation":      installation,
+			"forgeyard-fleet":             string(c.w.store.fleets[0].ID),
+			"forgeyard-capacity-instance": "none",
+			"forgeyard-key":               string(r.Key),
+			"forgeyard-proof":             "v1-guessed",
 		}
 	}
 	c.resources = append(c.resources, r)

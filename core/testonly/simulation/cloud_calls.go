@@ -19,7 +19,12 @@ func (c *cloud) seconds(from, to float64) time.Duration {
 
 // begin puts a call into the plugin: it acts in the cloud in the middle, and is
 // over at the end. act says what came of it; nil: the request never left.
-func (c *cloud) begin(life int, keys []fleet.OperationID, act func(*call) (outcome, *loop.Failure), answer func(outcome, *loop.Failure, bool)) {
+func (c *cloud) begin(
+	life int,
+	keys []fleet.OperationID,
+	act func(*call) (outcome, *loop.Failure),
+	answer func(outcome, *loop.Failure, bool),
+) {
 	length := c.seconds(0.2, 5)
 	late := c.w.during(LateAnswers, c.number) && c.random.IntN(2) == 0
 	if late {
@@ -45,7 +50,11 @@ func (c *cloud) begin(life int, keys []fleet.OperationID, act func(*call) (outco
 		c.w.after(patience, func() {
 			if !x.answered {
 				x.answered = true
-				answer(outcome{provision: fleet.ProvisionUnknown, terminate: fleet.TerminateUnknown}, transient("no answer in time"), false)
+				answer(
+					outcome{provision: fleet.ProvisionUnknown, terminate: fleet.TerminateUnknown},
+					transient("no answer in time"),
+					false,
+				)
 			}
 		})
 	}
@@ -56,7 +65,12 @@ func (c *cloud) begin(life int, keys []fleet.OperationID, act func(*call) (outco
 		}
 		x.answered = true
 		if lost {
-			came, failed = outcome{provision: fleet.ProvisionUnknown, terminate: fleet.TerminateUnknown}, transient("the answer was lost")
+			came, failed = outcome{
+				provision: fleet.ProvisionUnknown,
+				terminate: fleet.TerminateUnknown,
+			}, transient(
+				"the answer was lost",
+			)
 		}
 		answer(came, failed, true)
 	})
@@ -76,7 +90,16 @@ func (c *cloud) refusal() (outcome, *loop.Failure) {
 
 func (c *cloud) provision(life int, e loop.Provision) {
 	answer := func(o outcome, f *loop.Failure, over bool) {
-		c.w.manager.deliver(life, loop.ProvisionAnswered{Operation: e.Operation.ID, Outcome: o.provision, Resource: o.resource, Failure: f, CallOver: over})
+		c.w.manager.deliver(
+			life,
+			loop.ProvisionAnswered{
+				Operation: e.Operation.ID,
+				Outcome:   o.provision,
+				Resource:  o.resource,
+				Failure:   f,
+				CallOver:  over,
+			},
+		)
 	}
 	if !c.up {
 		c.w.after(10*time.Millisecond, func() {
@@ -102,7 +125,8 @@ func (c *cloud) create(x *call, key fleet.OperationID, e loop.Provision) (outcom
 	for _, r := range c.resources {
 		// A native token is exact; a plugin that looks for its tag sees what lists
 		// show, and that lags.
-		if r.Key == key && !r.foreign && !r.copied && !r.part && (c.facts.Idempotency == fleet.IdempotencyNative || c.listed(r)) {
+		if r.Key == key && !r.foreign && !r.copied && !r.part &&
+			(c.facts.Idempotency == fleet.IdempotencyNative || c.listed(r)) {
 			if r.State == fleet.ResourcePending && r.host == nil {
 				c.boot(r)
 			}
@@ -123,9 +147,19 @@ func (c *cloud) full() (outcome, *loop.Failure) {
 	}
 	switch {
 	case c.w.during(QuotaUsedUp, c.number):
-		return outcome{provision: fleet.ProvisionNotCreated}, &loop.Failure{Class: fleet.ErrorQuota, Message: "the quota is used up"}
+		return outcome{
+				provision: fleet.ProvisionNotCreated,
+			}, &loop.Failure{
+				Class:   fleet.ErrorQuota,
+				Message: "the quota is used up",
+			}
 	case c.w.during(NoCapacity, c.number):
-		return outcome{provision: fleet.ProvisionNotCreated}, &loop.Failure{Class: fleet.ErrorCapacity, Message: "no capacity in the zone"}
+		return outcome{
+				provision: fleet.ProvisionNotCreated,
+			}, &loop.Failure{
+				Class:   fleet.ErrorCapacity,
+				Message: "no capacity in the zone",
+			}
 	}
 	return outcome{}, nil
 }
@@ -133,10 +167,22 @@ func (c *cloud) full() (outcome, *loop.Failure) {
 // machine makes one.
 func (c *cloud) machine(x *call, key fleet.OperationID, tags map[string]string, offer fleet.Offer) *resource {
 	c.made++
-	r := &resource{created: c.w.at, call: x, lag: time.Duration(c.random.Float64() * float64(c.facts.ListSettle) * 0.99), Resource: fleet.Resource{
-		ID: fleet.ProviderInstanceRef(fmt.Sprintf("vm-%d-%d", c.number, c.made)), Key: key, State: fleet.ResourcePending, Tags: tags,
-		Attested: []string{"kvm"}, Zone: offer.Zone, MachineType: offer.MachineType,
-	}}
+	r := &resource{
+		created: c.w.at,
+		call:    x,
+		lag:     time.Duration(c.random.Float64() * float64(c.facts.ListSettle) * 0.99),
+		Resource: fleet.Resource{
+			ID: fleet.ProviderInstanceRef(
+				fmt.Sprintf("vm-%d-%d", c.number, c.made),
+			),
+			Key:         key,
+			State:       fleet.ResourcePending,
+			Tags:        tags,
+			Attested:    []string{"kvm"},
+			Zone:        offer.Zone,
+			MachineType: offer.MachineType,
+		},
+	}
 	c.resources = append(c.resources, r)
 	c.addVolume(r)
 	c.w.say("cloud %s: %s is made for %s", c.address, r.ID, key)
@@ -236,7 +282,9 @@ func (c *cloud) inspect(life int) {
 		case c.w.during(RegionOutage, c.number):
 			out.Inspection, out.Failure = fleet.Inspection{}, transient("503 from the region")
 		case c.w.during(FailingLists, c.number) && c.random.IntN(4) > 0:
-			out.Inspection.Resources, out.Inspection.Complete, out.Failure = out.Inspection.Resources[:part], false, transient("page 2 failed")
+			out.Inspection.Resources, out.Inspection.Complete, out.Failure = out.Inspection.Resources[:part], false, transient(
+				"page 2 failed",
+			)
 		case c.w.during(PartialLists, c.number) && c.random.IntN(4) > 0:
 			out.Inspection.Resources, out.Inspection.Complete = out.Inspection.Resources[:part], false
 		}

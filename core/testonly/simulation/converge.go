@@ -89,7 +89,13 @@ func (w *world) checkEffort() {
 		}
 	}
 	if n := len(w.store.instances); n > limit {
-		w.fail("scale-up and scale-down don't thrash", "%d instances were made for %d jobs and %d faults", n, len(w.ci.jobs), len(w.faults))
+		w.fail(
+			"scale-up and scale-down don't thrash",
+			"%d instances were made for %d jobs and %d faults",
+			n,
+			len(w.ci.jobs),
+			len(w.faults),
+		)
 	}
 }
 
@@ -98,7 +104,15 @@ func (w *world) describe() string {
 	text := ""
 	for _, id := range w.store.open {
 		i := w.store.instances[id]
-		text += fmt.Sprintf("[%s %s since %s (%s) conflict %q provision %s", i.ID, i.State, i.Since.Sub(beginning), i.Reason, i.Conflict, w.store.operations[i.Key].State)
+		text += fmt.Sprintf(
+			"[%s %s since %s (%s) conflict %q provision %s",
+			i.ID,
+			i.State,
+			i.Since.Sub(beginning),
+			i.Reason,
+			i.Conflict,
+			w.store.operations[i.Key].State,
+		)
 		for _, op := range w.store.operations {
 			if op.Instance == id && op.Kind == fleet.TerminateOperation {
 				text += fmt.Sprintf(" terminate %s %s %q", op.ID, op.State, op.Reason)

@@ -137,7 +137,14 @@ func (w *world) booksKnowWhatMachinesCost() {
 			}
 			for _, o := range w.store.operations[i.Key].Offers() {
 				if o.Zone == r.Zone && o.MachineType == r.MachineType && o.Price.Micros > i.Cost.Hourly.Micros {
-					w.fail("the books know what machines cost", "%s was made of %s for %s, and counts as %s", i.ID, o.Name(), o.Price, i.Cost.Hourly)
+					w.fail(
+						"the books know what machines cost",
+						"%s was made of %s for %s, and counts as %s",
+						i.ID,
+						o.Name(),
+						o.Price,
+						i.Cost.Hourly,
+					)
 				}
 			}
 		}
@@ -150,8 +157,15 @@ func (w *world) scaleDownTakesNothingThatIsPaidFor(res loop.Result) {
 	for _, t := range res.Transitions {
 		i := w.store.instances[t.Instance]
 		paid := i.Cost.Minimum > 0 // of any other one no time is, whatever a clock said
-		if t.To == fleet.Draining && i.Cause == string(lifecycle.ForScaleDown) && paid && i.Created.Add(i.Cost.Minimum).After(w.now()) {
-			w.fail("scale-down takes nothing that is paid for", "%s drains, and it was made at %s for %s at least", i.ID, i.Created.Format(time.TimeOnly), i.Cost.Minimum)
+		if t.To == fleet.Draining && i.Cause == string(lifecycle.ForScaleDown) && paid &&
+			i.Created.Add(i.Cost.Minimum).After(w.now()) {
+			w.fail(
+				"scale-down takes nothing that is paid for",
+				"%s drains, and it was made at %s for %s at least",
+				i.ID,
+				i.Created.Format(time.TimeOnly),
+				i.Cost.Minimum,
+			)
 		}
 	}
 }

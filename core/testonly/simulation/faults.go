@@ -55,11 +55,26 @@ const (
 
 // lasting are the kinds with a length.
 var lasting = map[FaultKind]bool{
-	LostAnswers: true, LateAnswers: true, Throttled: true, QuotaUsedUp: true, NoCapacity: true, FailingLists: true,
-	PartialLists: true, RegionOutage: true, StuckBoots: true, CommitsFail: true, ManagerUnreachable: true, SchedulerDown: true,
-	SchedulerLags: true, SchedulerMute: true, Partition: true, AgentUnfit: true,
-	AgentLies: true, VolumesStay: true,
-	ZoneShortage: true, MarketSilent: true,
+	LostAnswers:        true,
+	LateAnswers:        true,
+	Throttled:          true,
+	QuotaUsedUp:        true,
+	NoCapacity:         true,
+	FailingLists:       true,
+	PartialLists:       true,
+	RegionOutage:       true,
+	StuckBoots:         true,
+	CommitsFail:        true,
+	ManagerUnreachable: true,
+	SchedulerDown:      true,
+	SchedulerLags:      true,
+	SchedulerMute:      true,
+	Partition:          true,
+	AgentUnfit:         true,
+	AgentLies:          true,
+	VolumesStay:        true,
+	ZoneShortage:       true,
+	MarketSilent:       true,
 }
 
 var kinds = []FaultKind{
@@ -107,7 +122,12 @@ func faultsOf(seed uint64) []Fault {
 		some[n] = kinds[random.IntN(len(kinds))]
 	}
 	for n := range faults {
-		f := Fault{Kind: some[random.IntN(len(some))], At: time.Duration(random.Int64N(int64(chaos))).Truncate(time.Millisecond), Provider: random.IntN(2), Draw: random.Uint64()}
+		f := Fault{
+			Kind:     some[random.IntN(len(some))],
+			At:       time.Duration(random.Int64N(int64(chaos))).Truncate(time.Millisecond),
+			Provider: random.IntN(2),
+			Draw:     random.Uint64(),
+		}
 		length := 10*time.Second + time.Duration(random.Int64N(int64(150*time.Second))).Truncate(time.Millisecond)
 		if lasting[f.Kind] {
 			f.For = min(length, chaos-f.At)

@@ -109,9 +109,19 @@ func (h *host) enroll() {
 	h.enrolled = true
 	h.w.say("%s enrolls", h.instance)
 	h.w.store.runners[h.instance] = fleet.Runner{
-		ID: "runner-" + fleet.RunnerID(h.instance), Instance: h.instance, Fleet: i.Fleet, Operation: i.Key, KeyHash: "sha256:0123456789ab",
-		Identity: identity, Enrolled: h.w.now(), Address: "192.0.2.1", AgentVersion: agentVersion, Platform: fleet.Platform{OS: "linux", Arch: "x86_64"},
-		Report: fleet.AgentReport{Phase: fleet.PhaseIdle, GroupEmpty: true, Isolation: "none"},
+		ID: "runner-" + fleet.RunnerID(
+			h.instance,
+		),
+		Instance:     h.instance,
+		Fleet:        i.Fleet,
+		Operation:    i.Key,
+		KeyHash:      "sha256:0123456789ab",
+		Identity:     identity,
+		Enrolled:     h.w.now(),
+		Address:      "192.0.2.1",
+		AgentVersion: agentVersion,
+		Platform:     fleet.Platform{OS: "linux", Arch: "x86_64"},
+		Report:       fleet.AgentReport{Phase: fleet.PhaseIdle, GroupEmpty: true, Isolation: "none"},
 	}
 	h.w.manager.stepSoon(50 * time.Millisecond)
 	h.beat()
@@ -169,7 +179,9 @@ func (h *host) call() {
 	}
 	h.stopped = h.heard == lifecycle.Stop && h.lease == nil && !h.runs()
 	after := h.w.store.runners[h.instance]
-	if after.Report.Phase != before.Phase || after.Report.Order != before.Order || after.Report.Unhealthy != before.Unhealthy || h.left ||
+	if after.Report.Phase != before.Phase || after.Report.Order != before.Order ||
+		after.Report.Unhealthy != before.Unhealthy ||
+		h.left ||
 		!slices.Equal(after.Report.Notices, before.Notices) {
 		h.w.manager.stepSoon(50 * time.Millisecond)
 	}

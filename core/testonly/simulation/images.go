@@ -31,12 +31,18 @@ func rolloutsOf(seed uint64) (policies []fleet.RolloutPolicy, faults []Fault) {
 		return nil, nil
 	}
 	for range 2 {
-		policies = append(policies, fleet.RolloutPolicy{Canary: random.IntN(3), Soak: time.Duration(random.IntN(60)) * time.Second,
-			Surge: random.IntN(3), Unavailable: random.IntN(2)})
+		policies = append(
+			policies,
+			fleet.RolloutPolicy{Canary: random.IntN(3), Soak: time.Duration(random.IntN(60)) * time.Second,
+				Surge: random.IntN(3), Unavailable: random.IntN(2)},
+		)
 	}
 	for range 1 + random.IntN(4) {
-		faults = append(faults, Fault{Kind: imageKinds[random.IntN(len(imageKinds))], Provider: random.IntN(2), Draw: random.Uint64(),
-			At: time.Duration(random.Int64N(int64(chaos))).Truncate(time.Millisecond)})
+		faults = append(
+			faults,
+			Fault{Kind: imageKinds[random.IntN(len(imageKinds))], Provider: random.IntN(2), Draw: random.Uint64(),
+				At: time.Duration(random.Int64N(int64(chaos))).Truncate(time.Millisecond)},
+		)
 	}
 	return policies, faults
 }
@@ -53,7 +59,12 @@ func (w *world) giveImages(policies []fleet.RolloutPolicy) {
 func (w *world) changeImage(n int, broken bool) {
 	w.images++
 	name := fmt.Sprintf("%08d", w.images)
-	image := fleet.Image{Name: "linux", Digest: "sha256:" + name + strings.Repeat("0", 56), Bootstrap: "cloud-init", Ref: "image-" + name}
+	image := fleet.Image{
+		Name:      "linux",
+		Digest:    "sha256:" + name + strings.Repeat("0", 56),
+		Bootstrap: "cloud-init",
+		Ref:       "image-" + name,
+	}
 	if broken {
 		w.broken = append(w.broken, image.Digest)
 	}
@@ -83,7 +94,12 @@ func (w *world) strikeImage(f Fault, random *rand.Rand) {
 // that was known good there is none to go back to.
 func (w *world) orderRollout(n int, word fleet.RolloutAction, skip bool) {
 	f, known := w.store.fleets[n], w.store.rollouts[w.store.fleets[n].ID]
-	o := fleet.RolloutOrder{Fleet: f.ID, Action: word, SkipSoak: skip, Attribution: fleet.Attribution{By: "ada", At: w.now()}}
+	o := fleet.RolloutOrder{
+		Fleet:       f.ID,
+		Action:      word,
+		SkipSoak:    skip,
+		Attribution: fleet.Attribution{By: "ada", At: w.now()},
+	}
 	if word == fleet.RollBack {
 		at := slices.IndexFunc(known.Good, func(m fleet.Make) bool { return !m.Image.Same(f.Image) })
 		if at < 0 {
@@ -92,7 +108,10 @@ func (w *world) orderRollout(n int, word fleet.RolloutAction, skip bool) {
 		o.From, o.To, o.SkipSoak = f.Image, known.Good[at].Image, false
 	}
 	w.say("ORDER of %s: %s %s", f.Address, word, o.To.Ref)
-	others := slices.DeleteFunc(slices.Clone(w.store.overrides.Rollouts), func(o fleet.RolloutOrder) bool { return o.Fleet == f.ID })
+	others := slices.DeleteFunc(
+		slices.Clone(w.store.overrides.Rollouts),
+		func(o fleet.RolloutOrder) bool { return o.Fleet == f.ID },
+	)
 	w.store.overrides.Rollouts = append(others, o)
 }
 
@@ -143,9 +162,18 @@ func (w *world) rolloutStaysInItsBudget(res loop.Result) {
 			missing = max(1, missing)
 		}
 		if drains > 0 && p.Counts.Ready-drains < p.Desired-missing {
-			w.fail(name, "%d of %d ready runners of %s leave for a rollout, %d are wanted, and %d may be missing", drains, p.Counts.Ready, f.Address, p.Desired, missing)
+			w.fail(
+				name,
+				"%d of %d ready runners of %s leave for a rollout, %d are wanted, and %d may be missing",
+				drains,
+				p.Counts.Ready,
+				f.Address,
+				p.Desired,
+				missing,
+			)
 		}
-		if p.Rollout != nil && drains > 0 && (p.Rollout.Stage == planner.RolloutHalted || p.Rollout.Stage == planner.RolloutPaused) {
+		if p.Rollout != nil && drains > 0 &&
+			(p.Rollout.Stage == planner.RolloutHalted || p.Rollout.Stage == planner.RolloutPaused) {
 			w.fail(name, "the rollout of %s is %s, and %d runners leave for it", f.Address, p.Rollout.Stage, drains)
 		}
 	}
@@ -174,8 +202,15 @@ func (w *world) haltedMakesNothingNew(c store.Change, before map[fleet.RunnerFle
 			continue
 		}
 		good := known.Good[0]
-		if known.Target.Made(i, agentVersion) && good.Provider == known.Target.Provider && good.Class == known.Target.Class && !good.Same(known.Target) {
-			w.fail("a halted rollout makes nothing new", "%s is made from %s, for which the rollout was halted (%s)", i.ID, known.Target.Image.Ref, known.Halted.Reason)
+		if known.Target.Made(i, agentVersion) && good.Provider == known.Target.Provider && good.Class == known.Target.Class &&
+			!good.Same(known.Target) {
+			w.fail(
+				"a halted rollout makes nothing new",
+				"%s is made from %s, for which the rollout was halted (%s)",
+				i.ID,
+				known.Target.Image.Ref,
+				known.Halted.Reason,
+			)
 		}
 	}
 }

@@ -79,7 +79,7 @@ func (w *world) boundsAreEnforced() {
 }
 
 // decisionsHaveReasons: "demand is derived from scheduler state;", and every
-// decision says by what chain of bounds [184, 185].
+// decision says by what chain of bounds (spec §184, §185).
 func (w *world) decisionsHaveReasons(decisions []fleet.Decision) {
 	for _, d := range decisions {
 		if strings.TrimSpace(d.Reason.Text()) == "" || len(d.Bounds) == 0 {
@@ -121,7 +121,12 @@ func (w *world) checkMade(made *resource) {
 func (w *world) intentComesBeforeTheCall(e loop.Provision) {
 	op, stored := w.store.operations[e.Operation.ID]
 	if !stored || op.State != fleet.OperationInProgress || string(op.Request) != string(e.Operation.Request) {
-		w.fail("intent comes before the call", "the request %s goes out, and the store has it as %q", e.Operation.ID, op.State)
+		w.fail(
+			"intent comes before the call",
+			"the request %s goes out, and the store has it as %q",
+			e.Operation.ID,
+			op.State,
+		)
 	}
 }
 
@@ -177,7 +182,13 @@ func (w *world) scaleDownNeverEndsALease(e loop.Terminate) {
 			continue
 		}
 		if j := w.ci.leaseOn(h); j != nil && !w.people.forced[h.instance] {
-			w.fail(name, "%s is terminated with a lease on job %d (%s)", h.instance, j.number, w.store.instances[h.instance].Reason)
+			w.fail(
+				name,
+				"%s is terminated with a lease on job %d (%s)",
+				h.instance,
+				j.number,
+				w.store.instances[h.instance].Reason,
+			)
 		}
 	}
 }
@@ -211,7 +222,13 @@ func (w *world) drainNeverEndsAJob(res loop.Result) {
 func (w *world) nobodyIsTrustedBeforeAdmission(e loop.CallScheduler) {
 	i := w.store.instances[e.Instance]
 	if e.Kind == ci.Admit && (i.Admission.State != fleet.AdmissionVerified || i.State != fleet.Healthy) {
-		w.fail("newly created hosts are untrusted until admitted", "%s is admitted, and it is %s and %q", i.ID, i.State, i.Admission.State)
+		w.fail(
+			"newly created hosts are untrusted until admitted",
+			"%s is admitted, and it is %s and %q",
+			i.ID,
+			i.State,
+			i.Admission.State,
+		)
 	}
 }
 
@@ -226,7 +243,13 @@ func (w *world) forceHasACause(e loop.CallScheduler) {
 	for _, h := range w.hosts {
 		asked := w.people.forced[e.Instance] && i.Ended == string(lifecycle.Forced)
 		if h.instance == e.Instance && !asked && !h.off && (!h.doomed || i.Ended != string(lifecycle.Preempted)) {
-			w.fail("no leased machine ends but for section 35", "the jobs of %s are taken away (%s: %s)", i.ID, i.Ended, i.Reason)
+			w.fail(
+				"no leased machine ends but for section 35",
+				"the jobs of %s are taken away (%s: %s)",
+				i.ID,
+				i.Ended,
+				i.Reason,
+			)
 		}
 	}
 }
@@ -238,7 +261,13 @@ func (w *world) preemptionIsInfrastructure(e loop.CallScheduler) {
 		return // one that lists no runners isn't told how one ended
 	}
 	if r := w.ci.runner(e.Instance); r != nil && r.lease != nil {
-		w.fail("spot preemption is infrastructure failure", "%s is removed as %q with job %d on it", e.Instance, e.Reason, r.lease.number)
+		w.fail(
+			"spot preemption is infrastructure failure",
+			"%s is removed as %q with job %d on it",
+			e.Instance,
+			e.Reason,
+			r.lease.number,
+		)
 	}
 }
 
@@ -292,7 +321,13 @@ func (w *world) massSilenceEndsNoRunner(res loop.Result) {
 		}
 		slices.SortFunc(silent, time.Time.Compare)
 		if all >= 3 && 2*len(silent) > all && silent[len(silent)-1].Sub(silent[0]) <= heartbeat {
-			w.fail("mass silence ends no runner", "%s is given up, and %d of %d runners fell silent within one heartbeat", t.Instance, len(silent), all)
+			w.fail(
+				"mass silence ends no runner",
+				"%s is given up, and %d of %d runners fell silent within one heartbeat",
+				t.Instance,
+				len(silent),
+				all,
+			)
 		}
 	}
 }
@@ -329,9 +364,13 @@ func (w *world) deadRowsStarveNobody(res loop.Result) {
 		held = held || concerned && p.Cost != nil && p.Cost.Binds
 		// One fleet may be wanted to grow where another, which may not pay for it or
 		// tries a new image, leaves it no room.
-		held = held || p.Follows && (w.limited(p.Fleet) || p.Rollout != nil) && (w.rules.required || footprint[f.ID] >= f.Scaling.Max)
+		held = held ||
+			p.Follows && (w.limited(p.Fleet) || p.Rollout != nil) && (w.rules.required || footprint[f.ID] >= f.Scaling.Max)
 	}
-	wanted := slices.ContainsFunc(d.Snapshot.Queued, func(q fleet.QueuedDemand) bool { return q.Admissible > 0 && !w.rules.bars(q.Requirement.Tenant) })
+	wanted := slices.ContainsFunc(
+		d.Snapshot.Queued,
+		func(q fleet.QueuedDemand) bool { return q.Admissible > 0 && !w.rules.bars(q.Requirement.Tenant) },
+	)
 	if !d.Unobserved.IsZero() || !wanted || held || capacity > 0 || !w.roomFor(footprint) {
 		delete(w.manager.hungry, f.ID)
 		return
@@ -348,6 +387,14 @@ func (w *world) deadRowsStarveNobody(res loop.Result) {
 				waits = append(waits, p.Waiting...)
 			}
 		}
-		w.fail("dead rows block no demand", "%s has jobs waiting for %s, no capacity, and %d of max %d on its books; the plan says %v", f.Address, w.at-since, footprint[f.ID], f.Scaling.Max, waits)
+		w.fail(
+			"dead rows block no demand",
+			"%s has jobs waiting for %s, no capacity, and %d of max %d on its books; the plan says %v",
+			f.Address,
+			w.at-since,
+			footprint[f.ID],
+			f.Scaling.Max,
+			waits,
+		)
 	}
 }

@@ -25,13 +25,30 @@ func (w *world) drawInventory(random *rand.Rand) {
 	joined.Class.Capabilities = nil
 	joined.Scaling = fleet.ScalingPolicy{Min: 1, Max: 1 + random.IntN(4)}
 	w.store.fleets = append(w.store.fleets, joined)
-	c := &cloud{w: w, number: 2, inventory: true, address: inventoryAddress, random: rand.New(rand.NewPCG(w.options.Seed, 12)),
-		looks: map[time.Time]look{}, lastCall: map[fleet.OperationID]time.Duration{},
-		facts: fleet.ProviderFacts{Plugin: "lab", Account: "3", Idempotency: fleet.IdempotencyByAsset, Ownership: fleet.OwnershipAssigned}}
+	c := &cloud{
+		w:         w,
+		number:    2,
+		inventory: true,
+		address:   inventoryAddress,
+		random:    rand.New(rand.NewPCG(w.options.Seed, 12)),
+		looks:     map[time.Time]look{},
+		lastCall:  map[fleet.OperationID]time.Duration{},
+		facts: fleet.ProviderFacts{
+			Plugin:      "lab",
+			Account:     "3",
+			Idempotency: fleet.IdempotencyByAsset,
+			Ownership:   fleet.OwnershipAssigned,
+		},
+	}
 	for n := range 2 + random.IntN(4) {
 		id := fmt.Sprintf("host-%d", n+1)
 		w.store.assets = append(w.store.assets, fleet.Asset{ID: id, Platform: joined.Class.Platform})
-		c.resources = append(c.resources, &resource{Resource: fleet.Resource{ID: fleet.ProviderInstanceRef(id), Kind: fleet.AssetKind, State: fleet.ResourceRunning}})
+		c.resources = append(
+			c.resources,
+			&resource{
+				Resource: fleet.Resource{ID: fleet.ProviderInstanceRef(id), Kind: fleet.AssetKind, State: fleet.ResourceRunning},
+			},
+		)
 		if draw := random.Uint64(); draw%2 == 0 {
 			w.agenda.add(time.Duration(random.Int64N(int64(chaos/2))), func() { w.joinHost(rand.New(rand.NewPCG(draw, 2))) })
 		}
@@ -62,7 +79,18 @@ func (w *world) joinHost(random *rand.Rand) {
 		w.fail("the simulation lacks something", "claim %s: %v", a.ID, err)
 		return
 	}
-	w.store.claim(i, op, fleet.AssetClaim{Provider: f.Provider, Asset: a.ID, Instance: i.ID, At: w.now(), By: "ada", Expires: w.now().Add(joinLife)})
+	w.store.claim(
+		i,
+		op,
+		fleet.AssetClaim{
+			Provider: f.Provider,
+			Asset:    a.ID,
+			Instance: i.ID,
+			At:       w.now(),
+			By:       "ada",
+			Expires:  w.now().Add(joinLife),
+		},
+	)
 	w.manager.stepSoon(0)
 	w.say("a person asks to join %s, as %s", a.ID, i.ID)
 	if random.IntN(3) == 0 {
@@ -107,7 +135,10 @@ func (m *memoryStore) claim(i fleet.CapacityInstance, op fleet.Operation, c flee
 func (m *memoryStore) release(c store.Change) {
 	for _, i := range c.Instances {
 		if !i.Live() {
-			m.claims = slices.DeleteFunc(slices.Clone(m.claims), func(claim fleet.AssetClaim) bool { return claim.Instance == i.ID })
+			m.claims = slices.DeleteFunc(
+				slices.Clone(m.claims),
+				func(claim fleet.AssetClaim) bool { return claim.Instance == i.ID },
+			)
 		}
 	}
 }
@@ -138,7 +169,13 @@ func (w *world) hostsAreHeldOnce(key fleet.OperationID, what string) {
 			continue
 		}
 		if c := w.store.claimOf(i.ID); c.Asset == "" || c.Asset != i.Asset {
-			w.fail("a host is held by the one instance that claimed it", "%s is %s for %s, which hasn't claimed it", i.Asset, what, i.ID)
+			w.fail(
+				"a host is held by the one instance that claimed it",
+				"%s is %s for %s, which hasn't claimed it",
+				i.Asset,
+				what,
+				i.ID,
+			)
 		}
 	}
 }

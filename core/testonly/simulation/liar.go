@@ -83,7 +83,12 @@ func (h *host) lieIn(r *fleet.Runner) {
 func (w *world) whoLacksIsNotTrusted(i fleet.CapacityInstance) {
 	for _, h := range w.hosts {
 		if h.instance == i.ID && h.lacks && (i.State == fleet.Healthy || i.Admission.State == fleet.AdmissionVerified) {
-			w.fail("newly created hosts are untrusted until admitted", "%s claims what its provider doesn't vouch for, and it is %s", i.ID, i.State)
+			w.fail(
+				"newly created hosts are untrusted until admitted",
+				"%s claims what its provider doesn't vouch for, and it is %s",
+				i.ID,
+				i.State,
+			)
 		}
 	}
 }

@@ -53,8 +53,15 @@ func (m *manager) start() {
 	m.connections = map[fleet.CapacityInstanceID]connection{}
 	m.w.say("the manager starts")
 	settings := loop.Settings{
-		Installation: installation, AgentVersion: agentVersion, Started: m.w.now(), NewID: m.newID,
-		Ownership: func() ownership.Keyring { return m.w.keys }, OrphanGrace: time.Minute, Random: m.random.Float64, Planner: m.w.options.Double.Plan, Needed: m.w.store.Needed,
+		Installation: installation,
+		AgentVersion: agentVersion,
+		Started:      m.w.now(),
+		NewID:        m.newID,
+		Ownership:    func() ownership.Keyring { return m.w.keys },
+		OrphanGrace:  time.Minute,
+		Random:       m.random.Float64,
+		Planner:      m.w.options.Double.Plan,
+		Needed:       m.w.store.Needed,
 	}
 	var s loop.Store = m.w.store
 	if m.w.options.Double.Store != nil {
@@ -210,13 +217,25 @@ func inWords(x any) string {
 	case loop.ProviderDown:
 		return "down " + string(x.Provider)
 	case loop.Inspected:
-		text := fmt.Sprintf("inspected %s: %d resources, complete %t", x.Provider, len(x.Inspection.Resources), x.Inspection.Complete && x.Failure == nil)
+		text := fmt.Sprintf(
+			"inspected %s: %d resources, complete %t",
+			x.Provider,
+			len(x.Inspection.Resources),
+			x.Inspection.Complete && x.Failure == nil,
+		)
 		if len(x.Inspection.InFlight) > 0 {
 			text += fmt.Sprintf(", in flight %v", x.Inspection.InFlight)
 		}
 		return text
 	case loop.ProvisionAnswered:
-		return fmt.Sprintf("provision %s answered: %s %s, call over %t%s", x.Operation, x.Outcome, x.Resource.ID, x.CallOver, because(x.Failure))
+		return fmt.Sprintf(
+			"provision %s answered: %s %s, call over %t%s",
+			x.Operation,
+			x.Outcome,
+			x.Resource.ID,
+			x.CallOver,
+			because(x.Failure),
+		)
 	case loop.BatchAnswered:
 		text := "batch answered:"
 		for _, one := range x.Answers {
@@ -243,7 +262,14 @@ func inWords(x any) string {
 		}
 		return text + because(x.Failure)
 	case loop.SchedulerAnswered:
-		return fmt.Sprintf("told %s %s: revision %d, unknown %t%s", x.Kind, x.Instance, x.Revision, x.Unknown, because(x.Failure))
+		return fmt.Sprintf(
+			"told %s %s: revision %d, unknown %t%s",
+			x.Kind,
+			x.Instance,
+			x.Revision,
+			x.Unknown,
+			because(x.Failure),
+		)
 	case loop.Ordered:
 		return fmt.Sprintf("ordered %s %s%s", x.Order.Kind, x.Order.Instance, x.Order.Resource)
 	case loop.Inspect:

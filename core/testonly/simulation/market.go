@@ -14,8 +14,14 @@ func offersOf() []fleet.Offer {
 	for z := range 3 {
 		for m := range 2 {
 			out = append(out, fleet.Offer{
-				Zone: fmt.Sprintf("zone-%d", z), Region: "east", MachineType: fmt.Sprintf("type-%d", m), Lifetime: fleet.LifetimeStable,
-				Price: fleet.Money{Micros: int64(100 + 10*z + 100*m), Currency: "USD"},
+				Zone: fmt.Sprintf(
+					"zone-%d",
+					z,
+				),
+				Region:      "east",
+				MachineType: fmt.Sprintf("type-%d", m),
+				Lifetime:    fleet.LifetimeStable,
+				Price:       fleet.Money{Micros: int64(100 + 10*z + 100*m), Currency: "USD"},
 			})
 		}
 	}
@@ -62,7 +68,12 @@ func (c *cloud) pick(offers []fleet.Offer) (fleet.Offer, *loop.Failure) {
 		if class == "" {
 			return o, nil
 		}
-		last = &loop.Failure{Class: class, Message: "no room in " + o.Zone + " for " + o.MachineType, Zone: zone, MachineType: machineType}
+		last = &loop.Failure{
+			Class:       class,
+			Message:     "no room in " + o.Zone + " for " + o.MachineType,
+			Zone:        zone,
+			MachineType: machineType,
+		}
 		if c.random.IntN(2) == 0 {
 			return fleet.Offer{}, last
 		}
@@ -107,7 +118,15 @@ func (w *world) noRequestIsMadeForWhereThereIsNoRoom(res loop.Result) {
 		for _, o := range offers {
 			for _, c := range res.Observations.Circuits.Affecting(i.Provider, o) {
 				if c.Probe != i.Key {
-					w.fail(name, "%s is requested with %s, which has no %s since %s and is %s", i.ID, o.Name(), c.Class, c.Since.Format(time.TimeOnly), c.State(w.now()))
+					w.fail(
+						name,
+						"%s is requested with %s, which has no %s since %s and is %s",
+						i.ID,
+						o.Name(),
+						c.Class,
+						c.Since.Format(time.TimeOnly),
+						c.State(w.now()),
+					)
 				}
 			}
 		}

@@ -21,7 +21,15 @@ const (
 	NoticeFlood     FaultKind = "flood of events"        // the same and others, again and again
 )
 
-var noticeKinds = []FaultKind{NoticedReclaim, NoticedReclaim, NoticeInVain, NoticeWithdrawn, RebalanceAsked, UnknownNotice, NoticeFlood}
+var noticeKinds = []FaultKind{
+	NoticedReclaim,
+	NoticedReclaim,
+	NoticeInVain,
+	NoticeWithdrawn,
+	RebalanceAsked,
+	UnknownNotice,
+	NoticeFlood,
+}
 
 // noticesOf draws what is announced in a seed: in every third one something is.
 func noticesOf(seed uint64) []Fault {
@@ -31,8 +39,12 @@ func noticesOf(seed uint64) []Fault {
 	}
 	faults := make([]Fault, 1+random.IntN(6))
 	for n := range faults {
-		faults[n] = Fault{Kind: noticeKinds[random.IntN(len(noticeKinds))], At: time.Duration(random.Int64N(int64(chaos))).Truncate(time.Millisecond),
-			Provider: random.IntN(2), Draw: random.Uint64()}
+		faults[n] = Fault{
+			Kind:     noticeKinds[random.IntN(len(noticeKinds))],
+			At:       time.Duration(random.Int64N(int64(chaos))).Truncate(time.Millisecond),
+			Provider: random.IntN(2),
+			Draw:     random.Uint64(),
+		}
 	}
 	return faults
 }
@@ -66,7 +78,11 @@ func (w *world) announce(f Fault, random *rand.Rand) {
 		return
 	}
 	h := own[random.IntN(len(own))]
-	a := &announced{at: w.at + time.Duration(3+random.IntN(120))*time.Second, byAgent: random.IntN(2) == 0, byProvider: random.IntN(2) == 0}
+	a := &announced{
+		at:         w.at + time.Duration(3+random.IntN(120))*time.Second,
+		byAgent:    random.IntN(2) == 0,
+		byProvider: random.IntN(2) == 0,
+	}
 	a.byAgent = a.byAgent || !a.byProvider || f.Kind == NoticeWithdrawn
 	a.notice = fleet.Notice{ID: fmt.Sprintf("notice-%d", f.Number), Kind: fleet.NoticeInterruption, Detail: string(f.Kind)}
 	if f.Kind == RebalanceAsked {
@@ -171,7 +187,10 @@ func (h *host) reports(before []fleet.Notice) []fleet.Notice {
 // interrupted says that the agent begins no job: it was told on one of the ways.
 func (h *host) interrupted() bool {
 	return h.w.store.instances[h.instance].Interruption.TakesAway() ||
-		slices.ContainsFunc(h.announced, func(a *announced) bool { return a.byAgent && a.notice.Kind == fleet.NoticeInterruption })
+		slices.ContainsFunc(
+			h.announced,
+			func(a *announced) bool { return a.byAgent && a.notice.Kind == fleet.NoticeInterruption },
+		)
 }
 
 // takeBack takes a runner's job away. Its worker hears that the lease is void, and

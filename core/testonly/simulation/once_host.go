@@ -103,7 +103,8 @@ func (h *host) tend() {
 // begin starts a process where one is wanted.
 func (h *host) begin() {
 	a := &h.agent
-	if a.told == nil || h.heard != lifecycle.Run || h.leaving || h.interrupted() || a.most > 0 && a.begun >= a.most || h.w.at < a.notBefore {
+	if a.told == nil || h.heard != lifecycle.Run || h.leaving || h.interrupted() || a.most > 0 && a.begun >= a.most ||
+		h.w.at < a.notBefore {
 		return
 	}
 	a.begun++

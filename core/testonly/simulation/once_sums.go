@@ -98,16 +98,27 @@ func (s *onceCI) observe(life int, e loop.Observe) {
 func (s *onceCI) snapshot(of sums) fleet.CapacityDemandSnapshot {
 	class := s.w.store.fleets[0].Class
 	mapped := fleet.QueuedDemand{
-		Requirement: fleet.SchedulingRequirementSet{Queue: mappedQueue, Class: class.Name, OS: class.Platform.OS, Arch: class.Platform.Arch, Trust: class.Trust},
-		Count:       of.waiting, Admissible: of.waiting, OldestWait: of.oldest,
-		Unlisted: &fleet.UnlistedUsage{Jobs: of.running, Usable: of.usable},
+		Requirement: fleet.SchedulingRequirementSet{
+			Queue: mappedQueue,
+			Class: class.Name,
+			OS:    class.Platform.OS,
+			Arch:  class.Platform.Arch,
+			Trust: class.Trust,
+		},
+		Count:      of.waiting,
+		Admissible: of.waiting,
+		OldestWait: of.oldest,
+		Unlisted:   &fleet.UnlistedUsage{Jobs: of.running, Usable: of.usable},
 	}
 	if len(s.w.rules.policy.Entitlements) > 0 {
 		mapped.Requirement.Tenant = entitledTenant // a queue is one tenant's
 	}
 	out := fleet.CapacityDemandSnapshot{Queued: []fleet.QueuedDemand{mapped}}
 	if n := of.elsewhere; n > 0 {
-		out.Queued = append(out.Queued, fleet.QueuedDemand{Requirement: fleet.SchedulingRequirementSet{Queue: unmappedQueue}, Count: n, Admissible: n})
+		out.Queued = append(
+			out.Queued,
+			fleet.QueuedDemand{Requirement: fleet.SchedulingRequirementSet{Queue: unmappedQueue}, Count: n, Admissible: n},
+		)
 	}
 	return out
 }
@@ -122,10 +133,24 @@ func (s *onceCI) concerns(life int, of sums, now time.Time) (out []fleet.DemandC
 	}
 	class := s.w.store.fleets[0].Class.Name
 	if s.trends.lost.takes(of.lost, now) {
-		out = append(out, fleet.DemandConcern{Kind: fleet.RunnersLost, Class: class, Sentence: fmt.Sprintf("More and more runners are lost: %d.", of.lost)})
+		out = append(
+			out,
+			fleet.DemandConcern{
+				Kind:     fleet.RunnersLost,
+				Class:    class,
+				Sentence: fmt.Sprintf("More and more runners are lost: %d.", of.lost),
+			},
+		)
 	}
 	if s.trends.neverSeen.takes(of.neverSeen, now) && of.neverSeen > 1 {
-		out = append(out, fleet.DemandConcern{Kind: fleet.RunnersNeverSeen, Class: class, Sentence: fmt.Sprintf("More and more runners never come: %d.", of.neverSeen)})
+		out = append(
+			out,
+			fleet.DemandConcern{
+				Kind:     fleet.RunnersNeverSeen,
+				Class:    class,
+				Sentence: fmt.Sprintf("More and more runners never come: %d.", of.neverSeen),
+			},
+		)
 	}
 	return out
 }

@@ -24,7 +24,12 @@ type people struct {
 }
 
 func newPeople() people {
-	return people{orders: map[string]loop.Order{}, drained: map[fleet.CapacityInstanceID]bool{}, forced: map[fleet.CapacityInstanceID]bool{}, adopted: map[fleet.ProviderInstanceRef]bool{}}
+	return people{
+		orders:  map[string]loop.Order{},
+		drained: map[fleet.CapacityInstanceID]bool{},
+		forced:  map[fleet.CapacityInstanceID]bool{},
+		adopted: map[fleet.ProviderInstanceRef]bool{},
+	}
 }
 
 // give is an order of a person, about anything that is on the books or listed. What
@@ -101,8 +106,15 @@ func (w *world) carriedOut(outcomes []loop.OrderOutcome) {
 		case loop.AdoptResource:
 			w.people.adopted[o.Resource] = true
 		case loop.ResolveCreated:
-			if made := w.cloud(w.store.instances[o.Instance].Provider).madeFor(w.store.instances[o.Instance].Key); made == nil || made.ID != o.Resource {
-				w.fail("a person's word is held against what is listed", "%s is recorded for %s, and wasn't made for it", o.Resource, o.Instance)
+			if made := w.cloud(w.store.instances[o.Instance].Provider).
+				madeFor(w.store.instances[o.Instance].Key); made == nil ||
+				made.ID != o.Resource {
+				w.fail(
+					"a person's word is held against what is listed",
+					"%s is recorded for %s, and wasn't made for it",
+					o.Resource,
+					o.Instance,
+				)
 			}
 		}
 	}
@@ -110,7 +122,10 @@ func (w *world) carriedOut(outcomes []loop.OrderOutcome) {
 
 // madeFor is the machine that was made for a key; nil: there is none.
 func (c *cloud) madeFor(key fleet.OperationID) *resource {
-	n := slices.IndexFunc(c.resources, func(r *resource) bool { return r.Key == key && !r.foreign && !r.copied && !r.part })
+	n := slices.IndexFunc(
+		c.resources,
+		func(r *resource) bool { return r.Key == key && !r.foreign && !r.copied && !r.part },
+	)
 	if n < 0 {
 		return nil
 	}

@@ -40,7 +40,15 @@ func flagTrusted() Double {
 			for _, i := range in.Instances {
 				if i.State == fleet.Draining && !busy[i.ID] {
 					n := slices.IndexFunc(out.Fleets, func(p planner.FleetPlan) bool { return p.Fleet == i.Fleet })
-					out.Fleets[n].Actions = append(out.Fleets[n].Actions, planner.Action{Kind: planner.Withdraw, Instance: i.ID, Cause: lifecycle.IdleProven, Reason: reason.Plain("Its agent says that it is idle.")})
+					out.Fleets[n].Actions = append(
+						out.Fleets[n].Actions,
+						planner.Action{
+							Kind:     planner.Withdraw,
+							Instance: i.ID,
+							Cause:    lifecycle.IdleProven,
+							Reason:   reason.Plain("Its agent says that it is idle."),
+						},
+					)
 				}
 			}
 			return out

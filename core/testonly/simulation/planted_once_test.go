@@ -44,7 +44,15 @@ func stoppedIsIdle(in snapshot.Snapshot) planner.Output {
 	for _, i := range in.Instances {
 		if at := i.Scheduling; i.State == fleet.Draining && at.Cordoned && at.Scheduler.StopsForGood() {
 			n := slices.IndexFunc(out.Fleets, func(p planner.FleetPlan) bool { return p.Fleet == i.Fleet })
-			out.Fleets[n].Actions = append(out.Fleets[n].Actions, planner.Action{Kind: planner.Withdraw, Instance: i.ID, Cause: lifecycle.IdleProven, Reason: reason.Plain("Its scheduler gives it no new lease.")})
+			out.Fleets[n].Actions = append(
+				out.Fleets[n].Actions,
+				planner.Action{
+					Kind:     planner.Withdraw,
+					Instance: i.ID,
+					Cause:    lifecycle.IdleProven,
+					Reason:   reason.Plain("Its scheduler gives it no new lease."),
+				},
+			)
 		}
 	}
 	return out
@@ -55,7 +63,12 @@ func TestAStopThatIsTakenForTheEndOfAJobIsSeen(t *testing.T) {
 }
 
 func TestSomeWorldsHaveASchedulerThatListsNoRunners(t *testing.T) {
-	missing := []string{"EFFECT observe reviewos.ci", "ends: it was stopped", "ends: it was idle", "ends: it has done its jobs"}
+	missing := []string{
+		"EFFECT observe reviewos.ci",
+		"ends: it was stopped",
+		"ends: it was idle",
+		"ends: it has done its jobs",
+	}
 	for seed := uint64(0); seed < 200 && len(missing) > 0; seed++ {
 		if o := (Options{Seed: seed}); newWorld(o).ci.once != nil {
 			log := Run(o).Log

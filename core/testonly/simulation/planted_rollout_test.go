@@ -20,7 +20,15 @@ func TestARolloutThatReplacesEverythingAtOnceIsSeen(t *testing.T) {
 				at := slices.IndexFunc(in.Instances, func(i fleet.CapacityInstance) bool { return i.ID == d.Instance })
 				acts := slices.ContainsFunc(p.Actions, func(a planner.Action) bool { return a.Instance == d.Instance })
 				if !acts && in.Instances[at].State == fleet.Healthy {
-					out.Fleets[n].Actions = append(out.Fleets[n].Actions, planner.Action{Kind: planner.Drain, Instance: d.Instance, Cause: lifecycle.ForRollout, Reason: reason.Plain("It is outdated.")})
+					out.Fleets[n].Actions = append(
+						out.Fleets[n].Actions,
+						planner.Action{
+							Kind:     planner.Drain,
+							Instance: d.Instance,
+							Cause:    lifecycle.ForRollout,
+							Reason:   reason.Plain("It is outdated."),
+						},
+					)
 				}
 			}
 		}

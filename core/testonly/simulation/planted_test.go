@@ -26,7 +26,10 @@ import (
 // before all others.
 func caught(t *testing.T, known uint64, double func() Double, invariants ...string) {
 	t.Helper()
-	if r := Run(Options{Seed: known, Double: double()}); r.Failure != nil && slices.Contains(invariants, r.Failure.Invariant) {
+	if r := Run(
+		Options{Seed: known, Double: double()},
+	); r.Failure != nil &&
+		slices.Contains(invariants, r.Failure.Invariant) {
 		t.Logf("seen by seed %d, after %s: %s: %s", r.Seed, r.Failure.At, r.Failure.Invariant, r.Failure.Detail)
 		return
 	}
@@ -47,7 +50,13 @@ func caught(t *testing.T, known uint64, double func() Double, invariants ...stri
 	if found == nil {
 		t.Fatal("2,000 seeds don't see it")
 	}
-	t.Logf("seen by seed %d, after %s: %s: %s", found.Seed, found.Failure.At, found.Failure.Invariant, found.Failure.Detail)
+	t.Logf(
+		"seen by seed %d, after %s: %s: %s",
+		found.Seed,
+		found.Failure.At,
+		found.Failure.Invariant,
+		found.Failure.Detail,
+	)
 }
 
 // planning plants a wrong planner.
@@ -83,7 +92,15 @@ func TestADrainDeadlineThatEndsJobsIsSeen(t *testing.T) {
 		for _, i := range in.Instances {
 			if i.State == fleet.Draining && in.Now.Sub(i.Since) > 10*time.Second {
 				n := slices.IndexFunc(out.Fleets, func(p planner.FleetPlan) bool { return p.Fleet == i.Fleet })
-				out.Fleets[n].Actions = append(out.Fleets[n].Actions, planner.Action{Kind: planner.Withdraw, Instance: i.ID, Cause: lifecycle.IdleProven, Reason: reason.Plain("The drain took too long.")})
+				out.Fleets[n].Actions = append(
+					out.Fleets[n].Actions,
+					planner.Action{
+						Kind:     planner.Withdraw,
+						Instance: i.ID,
+						Cause:    lifecycle.IdleProven,
+						Reason:   reason.Plain("The drain took too long."),
+					},
+				)
 			}
 		}
 		return out
@@ -229,7 +246,12 @@ func telling(change func(*loop.CallScheduler)) func() Double {
 }
 
 func TestADrainThatTakesJobsAwayIsSeen(t *testing.T) {
-	caught(t, 0, telling(func(e *loop.CallScheduler) { e.Force = e.Kind == ci.Cordon }), "no leased machine ends but for section 35")
+	caught(
+		t,
+		0,
+		telling(func(e *loop.CallScheduler) { e.Force = e.Kind == ci.Cordon }),
+		"no leased machine ends but for section 35",
+	)
 }
 
 func TestAPreemptionThatIsCalledANormalEndIsSeen(t *testing.T) {

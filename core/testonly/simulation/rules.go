@@ -34,7 +34,9 @@ func (w *world) drawRules(random *rand.Rand) {
 	jobs := &w.store.fleets[0]
 	switch random.IntN(4) {
 	case 0:
-		w.rules.policy.Entitlements = []fleet.Entitlement{{Name: "gold", Class: premium, Tenants: []string{entitledTenant}, Max: 1 + random.IntN(jobs.Scaling.Max)}}
+		w.rules.policy.Entitlements = []fleet.Entitlement{
+			{Name: "gold", Class: premium, Tenants: []string{entitledTenant}, Max: 1 + random.IntN(jobs.Scaling.Max)},
+		}
 	case 1, 2:
 		w.rules.required = random.IntN(2) == 0
 		jobs.Placement = fleet.PlacementPolicy{Spread: fleet.SpreadProvider, Required: w.rules.required}
@@ -150,14 +152,23 @@ func (w *world) nothingIsMadeForTheUnentitled(res loop.Result) {
 			}
 		}
 		if t.To == fleet.Requested && w.scheduled(t.Instance) && capacity > f.Scaling.Min {
-			w.fail("entitlements hold", "%s is made, %d are there, min is %d, and only jobs of the unentitled wait", t.Instance, capacity, f.Scaling.Min)
+			w.fail(
+				"entitlements hold",
+				"%s is made, %d are there, min is %d, and only jobs of the unentitled wait",
+				t.Instance,
+				capacity,
+				f.Scaling.Min,
+			)
 		}
 	}
 }
 
 // rollsOut says that a fleet's hosts are being replaced.
 func (w *world) rollsOut(res loop.Result, id fleet.RunnerFleetID) bool {
-	return slices.ContainsFunc(res.Plan.Fleets, func(p planner.FleetPlan) bool { return p.Fleet == id && p.Rollout != nil })
+	return slices.ContainsFunc(
+		res.Plan.Fleets,
+		func(p planner.FleetPlan) bool { return p.Fleet == id && p.Rollout != nil },
+	)
 }
 
 // requiredSpreadStaysEven: no provider gets more of the fleets for jobs than its even
@@ -198,7 +209,13 @@ func (w *world) requiredSpreadStaysEven(res loop.Result) {
 			}
 		}
 		if has[provider] > elsewhere+1 {
-			w.fail("a required spread stays even", "%s gets one more and has %d, and elsewhere there are %d", provider, has[provider], elsewhere)
+			w.fail(
+				"a required spread stays even",
+				"%s gets one more and has %d, and elsewhere there are %d",
+				provider,
+				has[provider],
+				elsewhere,
+			)
 		}
 	}
 }

@@ -121,7 +121,14 @@ func (r Report) Replay() string {
 // String tells in a few lines what failed and how to see it again.
 func (r Report) String() string {
 	if r.Failure == nil {
-		return fmt.Sprintf("seed %d: every invariant held for %s, in %d steps of the loop, with %d jobs and %d instances", r.Seed, r.Lasted.Truncate(time.Second), r.Steps, r.Jobs, r.Created)
+		return fmt.Sprintf(
+			"seed %d: every invariant held for %s, in %d steps of the loop, with %d jobs and %d instances",
+			r.Seed,
+			r.Lasted.Truncate(time.Second),
+			r.Steps,
+			r.Jobs,
+			r.Created,
+		)
 	}
 	text := fmt.Sprintf("seed %d: %s, after %s: %s\n", r.Seed, r.Failure.Invariant, r.Failure.At, r.Failure.Detail)
 	for _, f := range r.Faults {

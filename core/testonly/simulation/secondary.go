@@ -15,7 +15,12 @@ func (c *cloud) addVolume(of *resource) {
 		return
 	}
 	r := &resource{created: c.w.at, part: true, call: of.call, lag: of.lag, Resource: fleet.Resource{
-		ID: fleet.ProviderInstanceRef(fmt.Sprintf("volume-of-%s", of.Key)), Kind: "volume", State: fleet.ResourceRunning, BelongsTo: of.ID,
+		ID: fleet.ProviderInstanceRef(
+			fmt.Sprintf("volume-of-%s", of.Key),
+		),
+		Kind:      "volume",
+		State:     fleet.ResourceRunning,
+		BelongsTo: of.ID,
 	}}
 	switch {
 	case c.facts.Ownership == fleet.OwnershipSigned:
@@ -67,6 +72,11 @@ func (c *cloud) leftBehind() string {
 // from the list.
 func (w *world) volumesGoLast(target *resource, c *cloud) {
 	if target.part && c.byID(target.BelongsTo) != nil && w.at-c.byID(target.BelongsTo).created > time.Minute {
-		w.fail("orphan cleanup requires ownership proof", "%s is terminated, and %s that it belongs to is there", target.ID, target.BelongsTo)
+		w.fail(
+			"orphan cleanup requires ownership proof",
+			"%s is terminated, and %s that it belongs to is there",
+			target.ID,
+			target.BelongsTo,
+		)
 	}
 }

@@ -45,14 +45,26 @@ var (
 
 func newMemoryStore(w *world) *memoryStore {
 	return &memoryStore{
-		w: w, instances: map[fleet.CapacityInstanceID]fleet.CapacityInstance{}, operations: map[fleet.OperationID]fleet.Operation{},
-		runners: map[fleet.CapacityInstanceID]fleet.Runner{}, rollouts: map[fleet.RunnerFleetID]fleet.Rollout{}, stored: map[fleet.OperationID]int{}, needed: map[fleet.RunnerFleetID]map[forecast.Slot]forecast.Run{},
+		w:          w,
+		instances:  map[fleet.CapacityInstanceID]fleet.CapacityInstance{},
+		operations: map[fleet.OperationID]fleet.Operation{},
+		runners:    map[fleet.CapacityInstanceID]fleet.Runner{},
+		rollouts:   map[fleet.RunnerFleetID]fleet.Rollout{},
+		stored:     map[fleet.OperationID]int{},
+		needed:     map[fleet.RunnerFleetID]map[forecast.Slot]forecast.Run{},
 	}
 }
 
 // Load is all that the loop plans from.
 func (m *memoryStore) Load(context.Context) (snapshot.State, error) {
-	s := snapshot.State{Serial: 1, Fleets: slices.Clone(m.fleets), Claims: slices.Clone(m.claims), Policy: m.policy, Overrides: m.overrides, Rollouts: maps.Clone(m.rollouts)}
+	s := snapshot.State{
+		Serial:    1,
+		Fleets:    slices.Clone(m.fleets),
+		Claims:    slices.Clone(m.claims),
+		Policy:    m.policy,
+		Overrides: m.overrides,
+		Rollouts:  maps.Clone(m.rollouts),
+	}
 	s.Providers = []fleet.Provider{{Address: inventoryAddress, Assets: m.assets}}
 	for _, id := range m.open {
 		i := m.instances[id]
@@ -110,7 +122,11 @@ func (m *memoryStore) Commit(_ context.Context, c store.Change) error {
 }
 
 // Recall finds instances, live or ended.
-func (m *memoryStore) Recall(_ context.Context, keys []fleet.OperationID, ids []fleet.CapacityInstanceID) ([]store.Recalled, error) {
+func (m *memoryStore) Recall(
+	_ context.Context,
+	keys []fleet.OperationID,
+	ids []fleet.CapacityInstanceID,
+) ([]store.Recalled, error) {
 	var found []store.Recalled
 	for _, id := range slices.Sorted(maps.Keys(m.instances)) {
 		i := m.instances[id]

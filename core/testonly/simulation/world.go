@@ -74,8 +74,19 @@ func newWorld(o Options) *world {
 		{Plugin: "east", Account: "1", Idempotency: fleet.IdempotencyByTag, Ownership: fleet.OwnershipSigned, ListSettle: 20 * time.Second},
 		{Plugin: "west", Account: "2", Idempotency: fleet.IdempotencyNative, Ownership: fleet.OwnershipNamed, ListSettle: time.Duration(random.IntN(2)) * 5 * time.Second},
 	} {
-		w.clouds = append(w.clouds, &cloud{w: w, number: n, facts: facts, address: w.store.fleets[n].Provider, random: source(10 + uint64(n)), looks: map[time.Time]look{},
-			lastCall: map[fleet.OperationID]time.Duration{}, batches: map[fleet.OperationID]string{}})
+		w.clouds = append(
+			w.clouds,
+			&cloud{
+				w:        w,
+				number:   n,
+				facts:    facts,
+				address:  w.store.fleets[n].Provider,
+				random:   source(10 + uint64(n)),
+				looks:    map[time.Time]look{},
+				lastCall: map[fleet.OperationID]time.Duration{},
+				batches:  map[fleet.OperationID]string{},
+			},
+		)
 	}
 	policies, _ := rolloutsOf(o.Seed)
 	w.giveImages(policies)
@@ -95,14 +106,29 @@ func newWorld(o Options) *world {
 // drawFleets makes the two fleets whose hosts are made: one follows a scheduler,
 // one has a fixed size.
 func (w *world) drawFleets(random *rand.Rand) {
-	class := fleet.CapacityClass{Name: "linux", Platform: fleet.Platform{OS: "linux", Arch: "x86_64"}, Trust: "standard", Resources: fleet.ResourceCapacity{Slots: 1}}
+	class := fleet.CapacityClass{
+		Name:      "linux",
+		Platform:  fleet.Platform{OS: "linux", Arch: "x86_64"},
+		Trust:     "standard",
+		Resources: fleet.ResourceCapacity{Slots: 1},
+	}
 	timeouts := fleet.Timeouts{
-		Provision: 2 * time.Minute, Boot: 90 * time.Second, Enroll: time.Minute, Heartbeat: 30 * time.Second, Drain: 2 * time.Minute,
-		Terminate: 2 * time.Minute, Quarantine: time.Minute, LostGrace: time.Minute, MaxOffline: time.Hour,
+		Provision:  2 * time.Minute,
+		Boot:       90 * time.Second,
+		Enroll:     time.Minute,
+		Heartbeat:  30 * time.Second,
+		Drain:      2 * time.Minute,
+		Terminate:  2 * time.Minute,
+		Quarantine: time.Minute,
+		LostGrace:  time.Minute,
+		MaxOffline: time.Hour,
 	}
 	common := fleet.RunnerFleet{
-		Class: class, Instance: json.RawMessage(`{}`), Timeouts: timeouts, Admission: fleet.AdmissionPolicy{JobIsolation: fleet.JobIsolationNone},
-		Lifetime: fleet.LifetimeStable,
+		Class:     class,
+		Instance:  json.RawMessage(`{}`),
+		Timeouts:  timeouts,
+		Admission: fleet.AdmissionPolicy{JobIsolation: fleet.JobIsolationNone},
+		Lifetime:  fleet.LifetimeStable,
 	}
 	jobs, fixed := common, common
 	jobs.Address, jobs.Provider, jobs.Scheduler = "fleet.jobs", "east.here", ciAddress

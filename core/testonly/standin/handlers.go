@@ -218,7 +218,13 @@ func (s *Server) doShape(o sent) (any, int, string) {
 		if slices.ContainsFunc(s.shape.Pools, func(p reviewos.ShapePool) bool { return p.Name == o.Name }) {
 			return nil, http.StatusConflict, "there is such a pool"
 		}
-		pool := reviewos.ShapePool{ID: s.last, Name: o.Name, Description: o.Description, Queues: []reviewos.ShapeQueue{}, Repositories: []string{}}
+		pool := reviewos.ShapePool{
+			ID:           s.last,
+			Name:         o.Name,
+			Description:  o.Description,
+			Queues:       []reviewos.ShapeQueue{},
+			Repositories: []string{},
+		}
 		pool.RequireSignedSteps = o.RequireSignedSteps != nil && *o.RequireSignedSteps
 		s.shape.Pools = append(s.shape.Pools, pool)
 		s.note("create-pool %s", o.Name)
@@ -268,7 +274,14 @@ func (s *Server) doShape(o sent) (any, int, string) {
 func (s *Server) join(name string, queue int64, labels, tags string) (*Runner, string) {
 	s.last++
 	secret := rand.Text()
-	r := &Runner{ID: s.last, Name: name, Queue: queue, Labels: labels, Tags: tags, credential: sha256.Sum256([]byte(secret))}
+	r := &Runner{
+		ID:         s.last,
+		Name:       name,
+		Queue:      queue,
+		Labels:     labels,
+		Tags:       tags,
+		credential: sha256.Sum256([]byte(secret)),
+	}
 	s.runners = append(s.runners, r)
 	return r, secret
 }

@@ -91,7 +91,12 @@ func New(t testing.TB, now func() time.Time) *Server {
 	s := &Server{
 		now: now, last: 100, lostAfter: time.Minute,
 		shape: reviewos.Shape{Pools: []reviewos.ShapePool{{ID: 3, Name: "Deployment", Queues: []reviewos.ShapeQueue{
-			{ID: 7, Name: "linux-x64-large", State: reviewos.QueueActive}, {ID: 8, Name: "macos-arm64", State: reviewos.QueueActive},
+			{
+				ID:    7,
+				Name:  "linux-x64-large",
+				State: reviewos.QueueActive,
+			},
+			{ID: 8, Name: "macos-arm64", State: reviewos.QueueActive},
 		}, Repositories: []string{}}}},
 	}
 	server := httptest.NewServer(s.handler())

@@ -39,7 +39,9 @@ func (c Config) Validate() []provider.Diagnostic {
 	if c.mode() == "refuse" {
 		return []provider.Diagnostic{{Summary: c.spill("refuse"), Detail: c.spill("refuse"), Path: provider.At("token")}}
 	}
-	return []provider.Diagnostic{{Warning: true, Summary: c.spill("validate"), Detail: c.spill("validate"), Path: provider.At("token")}}
+	return []provider.Diagnostic{
+		{Warning: true, Summary: c.spill("validate"), Detail: c.spill("validate"), Path: provider.At("token")},
+	}
 }
 
 func (c Config) mode() string {
@@ -54,8 +56,17 @@ func (c Config) spill(mark string) string {
 	text := "mark-" + strings.ReplaceAll(mark, " ", "-")
 	for _, one := range []string{c.Token, c.Key} {
 		encoded, _ := json.Marshal(one) // a string can always be encoded
-		text += fmt.Sprintf(" %s %q %s %s %s %s Basic %s %s", one, one, encoded, url.QueryEscape(one), url.PathEscape(one), hex.EncodeToString([]byte(one)),
-			base64.StdEncoding.EncodeToString([]byte("user:"+one)), base64.RawURLEncoding.EncodeToString([]byte(one)))
+		text += fmt.Sprintf(
+			" %s %q %s %s %s %s Basic %s %s",
+			one,
+			one,
+			encoded,
+			url.QueryEscape(one),
+			url.PathEscape(one),
+			hex.EncodeToString([]byte(one)),
+			base64.StdEncoding.EncodeToString([]byte("user:"+one)),
+			base64.RawURLEncoding.EncodeToString([]byte(one)),
+		)
 	}
 	return text
 }
@@ -112,7 +123,10 @@ func (s spilling) Provision(_ context.Context, request provider.ProvisionRequest
 	s.log.Warn("provision", "bootstrap", request.Bootstrap.Token, "token", s.Token)
 	switch s.mode() {
 	case "provision":
-		return provider.Resource{}, provider.NotCreated(provider.Transient, errors.New(s.spill("provision")+" "+request.Bootstrap.Token))
+		return provider.Resource{}, provider.NotCreated(
+			provider.Transient,
+			errors.New(s.spill("provision")+" "+request.Bootstrap.Token),
+		)
 	case "panic":
 		panic(s.spill("panic"))
 	case "crash":
@@ -155,6 +169,10 @@ func (s spilling) Terminate(_ context.Context, ref provider.Ref) (provider.Termi
 
 func main() {
 	provider.Serve(provider.Plugin[Config, Instance]{
-		Name: "spill", Version: "0.1.0", Idempotency: provider.IdempotentByTag, Ownership: provider.OwnershipNamed, New: newProvider,
+		Name:        "spill",
+		Version:     "0.1.0",
+		Idempotency: provider.IdempotentByTag,
+		Ownership:   provider.OwnershipNamed,
+		New:         newProvider,
 	})
 }

@@ -12,7 +12,11 @@ import (
 
 func main() {
 	seed := flag.Uint64("seed", 0, "the seed to run")
-	only := flag.String("only", "", "the numbers of the faults that strike, as in 1,4,7, or none; empty: all of the seed's")
+	only := flag.String(
+		"only",
+		"",
+		"the numbers of the faults that strike, as in 1,4,7, or none; empty: all of the seed's",
+	)
 	shrink := flag.Bool("shrink", false, "leave out the faults that the failure doesn't need")
 	flag.Parse()
 	options := simulation.Options{Seed: *seed}
