@@ -13,9 +13,7 @@ import (
 )
 
 // errForMissing is for overrides without a duration.
-var errForMissing = errors.New(
-	"--for is required, for example --for 2h. For a permanent change, edit the file.",
-) //nolint:staticcheck // ST1005: two sentences for people
+var errForMissing = errors.New("--for is required, for example --for 2h. For a permanent change, edit the file.") //nolint:staticcheck // ST1005: two sentences for people
 
 // overrideFlags are the flags of every command that makes or clears an override.
 type overrideFlags struct {
@@ -96,17 +94,12 @@ func (a *app) scaleCommand() *cobra.Command {
 			case !c.Flags().Changed("for"):
 				return errForMissing
 			}
-			return a.override(
-				c,
-				flags,
-				question,
-				func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
-					if clear {
-						return to.ClearScale(ctx, o.Fleet)
-					}
-					return to.ScaleFleet(ctx, o)
-				},
-			)
+			return a.override(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
+				if clear {
+					return to.ClearScale(ctx, o.Fleet)
+				}
+				return to.ScaleFleet(ctx, o)
+			})
 		},
 	}
 	flags.register(c, true, true)

@@ -66,18 +66,10 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	flags.SetOutput(errs)
 	flags.Usage = func() { fmt.Fprint(errs, usage); flags.PrintDefaults() }
 	documentPath := flags.String("bootstrap", "", "bootstrap document `FILE` (required)")
-	state := flags.String(
-		"state",
-		"",
-		"`DIR` for the agent's key, certificate and jobs (default: the folder of the bootstrap document)",
-	)
+	state := flags.String("state", "", "`DIR` for the agent's key, certificate and jobs (default: the folder of the bootstrap document)")
 	lock := flags.String("lock", "", "lock `FILE`, held while the agent runs (default: lock in the state folder)")
 	stay := flags.Bool("stay", false, "keep the runner registered when a signal ends the agent, for hosts that reboot")
-	refusedStatus := flags.Int(
-		"refused-status",
-		exitRefused,
-		"exit `STATUS` when the manager refuses this host permanently; 0 for service managers that restart on failure",
-	)
+	refusedStatus := flags.Int("refused-status", exitRefused, "exit `STATUS` when the manager refuses this host permanently; 0 for service managers that restart on failure")
 	showVersion := flags.Bool("version", false, "print the version and exit")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -90,10 +82,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		return exitDone
 	}
 	if *documentPath == "" || flags.NArg() > 0 {
-		fmt.Fprintln(
-			errs,
-			"--bootstrap FILE is the only argument, and required. The provider of the fleet manager writes that file. See forgeyard-runner --help.",
-		)
+		fmt.Fprintln(errs, "--bootstrap FILE is the only argument, and required. The provider of the fleet manager writes that file. See forgeyard-runner --help.")
 		return exitUsage
 	}
 	log := slog.New(slog.NewJSONHandler(errs, nil))

@@ -102,12 +102,8 @@ func (s *scope) evaluate(report *collector, expr hclsyntax.Expression, where str
 	}
 	unmarked, marks := value.UnmarkDeep()
 	if _, sensitive := marks[sensitiveMark]; sensitive {
-		report.fail(
-			expr.Range(),
-			where,
-			"A sensitive value can't stand here",
-			"It would be stored with the definition and shown in plans. Where a plugin needs a secret, its provider block refers to it with secret(\"env:NAME\") or secret(\"file:/path\").",
-		)
+		report.fail(expr.Range(), where, "A sensitive value can't stand here",
+			"It would be stored with the definition and shown in plans. Where a plugin needs a secret, its provider block refers to it with secret(\"env:NAME\") or secret(\"file:/path\").")
 		return cty.DynamicVal, false
 	}
 	return unmarked, true
@@ -129,12 +125,8 @@ func (s *scope) evaluateMarked(report *collector, expr hclsyntax.Expression, whe
 			return cty.DynamicVal, false
 		}
 		report.stepsReported = true
-		report.fail(
-			expr.Range(),
-			where,
-			"The expressions of the fleet files do too much work",
-			"Values grow with each other here, as two nested for over long lists do. Write the values out, or make the lists shorter.",
-		)
+		report.fail(expr.Range(), where, "The expressions of the fleet files do too much work",
+			"Values grow with each other here, as two nested for over long lists do. Write the values out, or make the lists shorter.")
 		return cty.DynamicVal, false
 	case problems.HasErrors() && s.sensitive(expr):
 		report.fail(expr.Range(), where, "This expression can't be evaluated",
@@ -154,12 +146,7 @@ func (s *scope) evaluateMarked(report *collector, expr hclsyntax.Expression, whe
 		// Something that it depends on is wrong and has been reported; if not,
 		// an attribute would go missing in silence.
 		if !report.list.HasErrors() {
-			report.fail(
-				expr.Range(),
-				where,
-				"This value can't be known",
-				"That is a fault of forgeyard-fleet. Write the value itself until it is fixed.",
-			)
+			report.fail(expr.Range(), where, "This value can't be known", "That is a fault of forgeyard-fleet. Write the value itself until it is fixed.")
 		}
 		return cty.DynamicVal, false
 	}
@@ -263,21 +250,13 @@ func functionHint(name string) string {
 func (s *scope) checkReference(traversal hcl.Traversal) (summary, detail string) {
 	root := traversal.RootName()
 	if s.constant != "" {
-		return "Only plain values work here", fmt.Sprintf(
-			"%s Write the value itself instead of %s.",
-			s.constant,
-			traversalText(traversal),
-		)
+		return "Only plain values work here", fmt.Sprintf("%s Write the value itself instead of %s.", s.constant, traversalText(traversal))
 	}
 	if root == "each" && s.names["each"] == nil {
 		return "each works only in a block with for_each", "It is the key and value of one fleet of a block with for_each = …."
 	}
 	if !slices.Contains(allRoots, root) {
-		detail := fmt.Sprintf(
-			"References begin with var, local, capacity_class, image, provider, scheduler or fleet. If %s is meant as text, put it in quotes: %q.",
-			root,
-			clip(traversalText(traversal)),
-		)
+		detail := fmt.Sprintf("References begin with var, local, capacity_class, image, provider, scheduler or fleet. If %s is meant as text, put it in quotes: %q.", root, clip(traversalText(traversal)))
 		if name, ok := nameAt(traversal, 1); ok && s.unrooted(root, name) != "" {
 			detail = fmt.Sprintf("Did you mean %s?", s.unrooted(root, name))
 		} else if near := nearest(root, allRoots); near != "" {
@@ -295,27 +274,13 @@ func (s *scope) checkReference(traversal hcl.Traversal) (summary, detail string)
 		if !two {
 			form = root + ".NAME"
 		}
-		return fmt.Sprintf(
-				"The reference %s is not complete",
-				clip(traversalText(traversal)),
-			), fmt.Sprintf(
-				"Write: %s.",
-				form,
-			)
+		return fmt.Sprintf("The reference %s is not complete", clip(traversalText(traversal))), fmt.Sprintf("Write: %s.", form)
 	}
 	if !slices.Contains(s.names[root], name) {
 		return fmt.Sprintf("Unknown %s", describe(root, name)), s.declareHint(root, name)
 	}
 	if len(traversal) > steps+1 && slices.Contains(blockRoots, root) {
-		return fmt.Sprintf(
-				"%s.%s is a whole block",
-				root,
-				name,
-			), fmt.Sprintf(
-				"Blocks expose no attributes. Put the value into a locals block and refer to it from both places, or write %s.%s.",
-				root,
-				name,
-			)
+		return fmt.Sprintf("%s.%s is a whole block", root, name), fmt.Sprintf("Blocks expose no attributes. Put the value into a locals block and refer to it from both places, or write %s.%s.", root, name)
 	}
 	return "", ""
 }

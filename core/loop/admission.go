@@ -123,7 +123,7 @@ func class(r *row) fleet.AdmissionCheck {
 	if r.Class != r.fleet.Class.ID() {
 		return check("class", fleet.Refused, reason.HostOfOtherClass{Class: r.fleet.Class.Name})
 	}
-	return check("class", fleet.Passed, reason.ClassMatches{Class: r.fleet.Class.Name, Trust: string(r.fleet.Class.Trust)})
+	return check("class", fleet.Passed, reason.ClassMatches{Class: r.fleet.Class.Name, Trust: r.fleet.Class.Trust})
 }
 
 func providerCrossCheck(r *row) fleet.AdmissionCheck {
