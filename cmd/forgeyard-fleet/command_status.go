@@ -126,7 +126,7 @@ type noFleetError struct {
 
 func (e *noFleetError) Error() string {
 	if len(e.there) == 0 {
-		return fmt.Sprintf("fleet %q not found; nothing was applied yet. Run:\n  forgeyard-fleet apply", e.name)
+		return fmt.Sprintf("fleet %q not found; no fleets exist. Add a fleet block and run:\n  forgeyard-fleet apply", e.name)
 	}
 	return fmt.Sprintf("fleet %q not found; fleets: %s", e.name, strings.Join(e.there, ", "))
 }

@@ -163,7 +163,7 @@ func TestListsOfAnUnknownFleetFail(t *testing.T) {
 	for _, line := range []string{"events --fleet nofleet", "events --json --fleet nofleet", "instance list --fleet nofleet", "instance list --all --fleet nofleet", "instance list --json --fleet nofleet"} {
 		out, said := d.must(exitError, strings.Fields(line)...)
 		if out != "" ||
-			said != "Error: fleet \"nofleet\" not found; nothing was applied yet. Run:\n  forgeyard-fleet apply\n" {
+			said != "Error: fleet \"nofleet\" not found; no fleets exist. Add a fleet block and run:\n  forgeyard-fleet apply\n" {
 			t.Errorf("%s says %q and %q", line, out, said)
 		}
 	}

@@ -253,9 +253,9 @@ func TestEachMoveOfAnInstanceIsALine(t *testing.T) {
 		t.Errorf("it ends with %v", got)
 	}
 	want := `{"type":"version","at":"2026-05-04T10:20:30Z","format":1,"version":"0.1.0"}
-{"type":"instance","at":"2026-05-04T10:20:30Z","fleet":"fleet.a","instance":"i1","to":"requested","reason":{"code":"note","params":{"words":"1 wanted"},"text":"1 wanted"}}
-{"type":"instance","at":"2026-05-04T10:20:30Z","fleet":"fleet.a","instance":"i1","from":"requested","to":"provisioning","reason":{"code":"note","params":{"words":"stored"},"text":"stored"}}
-{"type":"held","at":"2026-05-04T10:20:30Z","fleet_id":"f1","reason":{"code":"note","params":{"words":"3 in a row failed"},"text":"3 in a row failed"},"needs_person":true}
+{"type":"instance","at":"2026-05-04T10:20:30Z","fleet":"fleet.a","instance":"i1","to":"requested","reason":{"code":"stored_text","params":{"words":"1 wanted"},"text":"1 wanted"}}
+{"type":"instance","at":"2026-05-04T10:20:30Z","fleet":"fleet.a","instance":"i1","from":"requested","to":"provisioning","reason":{"code":"stored_text","params":{"words":"stored"},"text":"stored"}}
+{"type":"held","at":"2026-05-04T10:20:30Z","fleet_id":"f1","reason":{"code":"stored_text","params":{"words":"3 in a row failed"},"text":"3 in a row failed"},"needs_person":true}
 {"type":"summary","at":"2026-05-04T10:20:30Z","outcome":"stuck","exit_code":3,"serial":0,"changed":false,"states":{"failed":1},"unresolved":0}
 `
 	if out.String() != want {

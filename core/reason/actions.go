@@ -54,7 +54,9 @@ func (d ScaleDown) Text() string {
 	if d.Idle > 0 {
 		parts = append(parts, "idle for "+d.Idle.String())
 	}
-	if !d.Because.IsZero() {
+	if kept, ok := d.Because.Params.(RaisedToMin); ok { // it keeps the others, and ends none
+		parts = append(parts, fmt.Sprintf("not needed beyond min = %d%s", kept.Min, kept.Override.bracket("override")))
+	} else if !d.Because.IsZero() {
 		parts = append(parts, d.Because.Text())
 	}
 	said := fmt.Sprintf("scale down %d → %d: %s", d.From, d.To, strings.Join(parts, ", "))

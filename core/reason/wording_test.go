@@ -47,6 +47,7 @@ func TestTextsSayWhatTheirParametersSay(t *testing.T) {
 		{IdleProof{Agent: Of(AgentStopped{Jobs: 1})}, "the agent stopped after 1 job, and no process of a job is left"},
 		{StateDeadline{State: "enrolling", Limit: exampleMinute, Waiting: exampleChecks}, "enrolling for longer than 1m; waiting for health: no heartbeat yet"},
 		{QuarantinedBy{By: "alice", Comment: "miner"}, "quarantined by alice (miner)"},
+		{ScaleDown{From: 3, To: 2, Because: Of(RaisedToMin{Min: 2})}, "scale down 3 → 2: not needed beyond min = 2"},
 		{QuarantinedBy{By: "alice", Target: "image", Unsent: true}, "its image was quarantined by alice; its request is not sent again"},
 		{InterruptionMove{Notice: exampleNotice, Due: true}, "the provider takes it away at 2026-11-30 14:02 UTC, announced by the agent; the time has come, and what runs on it is lost to the infrastructure"},
 		{NothingCreated{}, "nothing was created"},
