@@ -70,17 +70,17 @@ func newPlantation(t *testing.T) *plantation {
 	return p
 }
 
-// plant writes the fleet file. The fleet of the plugin that spills has n
+// plant writes the fleet file. The fleet of the plugin that leaks has n
 // instances.
 func (p *plantation) plant(n int, token string) {
 	p.t.Helper()
 	text := strings.Replace(p.String(), `env = [] }`, `env = [] }
-    spill = { version = "~> 0.1" }`, 1)
-	spilling := strings.NewReplacer(`fleet "demo"`, `fleet "spilling"`, "provider.local.here", "provider.spill.all").
+    leak = { version = "~> 0.1" }`, 1)
+	leaking := strings.NewReplacer(`fleet "demo"`, `fleet "leaking"`, "provider.local.here", "provider.leak.all").
 		Replace(text[strings.Index(text, `fleet "demo"`):])
-	spilling = strings.NewReplacer("min = 1", "min = "+itoa(n), "max = 1", "max = "+itoa(max(n, 1)), "scaling {", "scaling {\n    scale_to_zero = "+fmt.Sprint(n == 0)).
-		Replace(spilling)
-	p.write(text + "\n" + spilling + fmt.Sprintf(`
+	leaking = strings.NewReplacer("min = 1", "min = "+itoa(n), "max = 1", "max = "+itoa(max(n, 1)), "scaling {", "scaling {\n    scale_to_zero = "+fmt.Sprint(n == 0)).
+		Replace(leaking)
+	p.write(text + "\n" + leaking + fmt.Sprintf(`
 variable "from_flag" {
   sensitive = true
   default   = ""
@@ -105,7 +105,7 @@ scheduler "reviewos" "main" {
   metrics_token = secret("file:%s")
 }
 
-provider "spill" "all" {
+provider "leak" "all" {
   folder = %q
   token  = %s
   key    = secret("file:%s")
@@ -138,7 +138,7 @@ func (p *plantation) goesWrong(mode string) {
 	if mode == "crash" {
 		times = 1
 	}
-	eventually(p.t, "see the plugin go wrong with "+mode, func() bool { return p.spilt(mode) >= times })
+	eventually(p.t, "see the plugin go wrong with "+mode, func() bool { return p.leaked(mode) >= times })
 }
 
 func (p *plantation) setMode(mode string) {
@@ -148,9 +148,9 @@ func (p *plantation) setMode(mode string) {
 	}
 }
 
-// spilt is how often the plugin showed its secrets for a reason.
-func (p *plantation) spilt(mark string) int {
-	content, _ := os.ReadFile(p.vault("spilt")) // none: never
+// leaked is how often the plugin showed its secrets for a reason.
+func (p *plantation) leaked(mark string) int {
+	content, _ := os.ReadFile(p.vault("leaked")) // none: never
 	return strings.Count("\n"+string(content), "\n"+mark+"\n")
 }
 
@@ -159,7 +159,7 @@ func (p *plantation) spilt(mark string) int {
 // every byte that is left or was said.
 func TestAPlantedSecretIsFoundNowhere(t *testing.T) {
 	t.Parallel()
-	if err := build("..", "./e2e/internal/spill", filepath.Join(bin, "forgeyard-plugin-spill")); err != nil {
+	if err := build("..", "./e2e/internal/leak", filepath.Join(bin, "forgeyard-plugin-leak")); err != nil {
 		t.Fatal(err)
 	}
 	p := newPlantation(t)
@@ -210,7 +210,7 @@ func TestAPlantedSecretIsFoundNowhere(t *testing.T) {
 		strings.Replace(p.read("fleet/fleet.hcl"), fmt.Sprintf("key    = secret(\"file:%s\")", p.vault("key.pem")), "", 1),
 	)
 	p.runs(p.workspace, 3, with("apply", "--auto-approve", "--wait", "50ms")...)
-	eventually(t, "see the plugin refuse its block", func() bool { return p.spilt("configure") >= 1 })
+	eventually(t, "see the plugin refuse its block", func() bool { return p.leaked("configure") >= 1 })
 	eventually(t, "see the provider held", func() bool {
 		return strings.Contains(p.runs(p.workspace, 0, "status"), "mark-configure")
 	})
@@ -288,7 +288,7 @@ func (p *plantation) gotThem() {
 }
 
 // plantTokens makes the enrollment tokens of all hosts known, of those with an
-// agent and of those that the spilling plugin made.
+// agent and of those that the leaking plugin made.
 func (p *plantation) plantTokens() {
 	p.t.Helper()
 	received := p.read("vault/received")
@@ -300,7 +300,7 @@ func (p *plantation) plantTokens() {
 		}
 	}
 	if n == 0 {
-		p.t.Fatal("the spilling plugin got no enrollment token")
+		p.t.Fatal("the leaking plugin got no enrollment token")
 	}
 	for _, key := range p.keys() {
 		var document struct {
@@ -375,7 +375,7 @@ func (p *plantation) looksEverywhere() {
 	}
 }
 
-// wasTold is the control that the words of the spilling plugin did come through,
+// wasTold is the control that the words of the leaking plugin did come through,
 // with the secrets hidden: otherwise they were only not listened to.
 func (p *plantation) wasTold() {
 	p.t.Helper()
@@ -434,7 +434,7 @@ func (p *plantation) reads(url, token string) {
 	if err := json.Unmarshal(page, &api); err != nil {
 		p.t.Fatal(err)
 	}
-	ids := []string{"fleet.demo", "fleet.spilling"}
+	ids := []string{"fleet.demo", "fleet.leaking"}
 	for _, one := range p.instances() {
 		ids = append(ids, one.ID)
 	}

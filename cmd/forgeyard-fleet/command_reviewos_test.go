@@ -157,7 +157,7 @@ func TestABadReviewOSFileSaysWhereWhatAndHow(t *testing.T) {
 		"no name":                    {"pools:\n  - description: x\n", `:2:5: a pool needs a name`},
 		"no truth":                   {"pools:\n  - name: A\n    require_signed_steps: maybe\n", `:3:27: require_signed_steps must be true or false`},
 		"a repository without owner": {"pools:\n  - name: A\n    repositories: [api]\n", `:3:20: "api" is not a repository`},
-		"a pool twice":               {"pools:\n  - name: A\n  - name: A\n", `the pool "A" is there twice`},
+		"a pool twice":               {"pools:\n  - name: A\n  - name: A\n", `the pool "A" is listed twice`},
 		"no YAML":                    {"pools:\n\t- x\n", "line 2"},
 		"a second document":          {"pools:\n  - name: A\n---\npools:\n  - name: B\n", ":3:1: a second document begins here, which nothing would read"},
 		"an empty file":              {"# nothing\n", "the file is empty"},

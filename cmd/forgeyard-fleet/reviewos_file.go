@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agext/levenshtein"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler/reviewos"
@@ -156,7 +157,7 @@ func (r *fleetFileReader) repository(n *yaml.Node) string {
 	return text
 }
 
-// object reads the keys of a mapping. One that nobody knows is a mistake: it would
+// object reads the keys of a mapping. An unknown one is a mistake: it would
 // do nothing, and somebody meant something by it.
 func (r *fleetFileReader) object(at *yaml.Node, what string, keys map[string]func(*yaml.Node)) {
 	if at.Kind != yaml.MappingNode {
@@ -171,7 +172,7 @@ func (r *fleetFileReader) object(at *yaml.Node, what string, keys map[string]fun
 		case !known:
 			r.fail(key, "%s has no key %.40q%s", what, key.Value, nearest(key.Value, keys))
 		case seen[key.Value]:
-			r.fail(key, "%q is there twice", key.Value)
+			r.fail(key, "%q is listed twice", key.Value)
 		default:
 			seen[key.Value] = true
 			read(value)
@@ -188,7 +189,7 @@ func nearest(wrong string, keys map[string]func(*yaml.Node)) string {
 	slices.Sort(known)
 	best, least := "", 3
 	for _, key := range known {
-		if d := distance(wrong, key); d < least {
+		if d := levenshtein.Distance(wrong, key, nil); d < least {
 			best, least = key, d
 		}
 	}
@@ -196,30 +197,6 @@ func nearest(wrong string, keys map[string]func(*yaml.Node)) string {
 		return fmt.Sprintf("; did you mean %q?", best)
 	}
 	return "; it has " + strings.Join(known, ", ")
-}
-
-// distance is how many letters make one word of another.
-func distance(a, b string) int {
-	if len(a) > 40 {
-		return len(a)
-	}
-	row := make([]int, len(b)+1)
-	for n := range row {
-		row[n] = n
-	}
-	for n := range len(a) {
-		diagonal := row[0]
-		row[0] = n + 1
-		for m := range len(b) {
-			changed := diagonal
-			if a[n] != b[m] {
-				changed++
-			}
-			diagonal = row[m+1]
-			row[m+1] = min(changed, row[m]+1, row[m+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 func (r *fleetFileReader) each(at *yaml.Node, what string, read func(*yaml.Node)) {
@@ -247,18 +224,18 @@ func (r *fleetFileReader) truth(at *yaml.Node, what string) (value bool) {
 	return value
 }
 
-// unique says which names are there twice: no two pools share one, and no two
+// unique refuses names that are listed twice: no two pools share one, and no two
 // queues of the file, since a queue's name is all that its metrics have.
 func (r *fleetFileReader) unique(file reviewosFile) {
 	pools, queues := map[string]bool{}, map[string]bool{}
 	for _, p := range file.Pools {
 		if p.Name != "" && pools[p.Name] {
-			r.mistakes = append(r.mistakes, fmt.Errorf("%s: the pool %.60q is there twice", r.path, p.Name))
+			r.mistakes = append(r.mistakes, fmt.Errorf("%s: the pool %.60q is listed twice", r.path, p.Name))
 		}
 		pools[p.Name] = true
 		for _, q := range p.Queues {
 			if q.Name != "" && queues[q.Name] {
-				r.mistakes = append(r.mistakes, fmt.Errorf("%s: the queue %.60q is there twice", r.path, q.Name))
+				r.mistakes = append(r.mistakes, fmt.Errorf("%s: the queue %.60q is listed twice", r.path, q.Name))
 			}
 			queues[q.Name] = true
 		}

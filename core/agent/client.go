@@ -26,7 +26,7 @@ type client struct {
 	url string
 	// unenrolled calls before there is a certificate. A host may boot with any
 	// clock, and the manager tells it so better than a failed handshake: the
-	// manager's own certificate isn't judged by it until the agent is enrolled.
+	// manager's own certificate isn't checked against it until the agent is enrolled.
 	unenrolled, enrolled *http.Client
 	certificate          atomic.Pointer[tls.Certificate]
 	config               Config

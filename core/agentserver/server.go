@@ -44,7 +44,7 @@ type Config struct {
 	// Binaries are offered for download; nil: none.
 	Binaries *AgentBinaries
 	// Now is the manager's clock, the only one by which certificates, tokens
-	// and skew are judged.
+	// and skew are checked.
 	Now func() time.Time
 	// Random is the entropy of runner ids.
 	Random io.Reader

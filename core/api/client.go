@@ -30,7 +30,7 @@ type Endpoint struct {
 	CAFingerprint string
 	// Token is the secret of an API token.
 	Token string
-	// Now judges certificates; nil: the machine's clock.
+	// Now is the time by which certificates are checked; nil: the machine's clock.
 	Now func() time.Time
 }
 

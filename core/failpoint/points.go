@@ -77,7 +77,7 @@ const (
 
 	// In loop, before an agent's first contact is stored.
 	ContactUncommitted point = "contact-uncommitted"
-	// In loop, after that: enrolled and not judged.
+	// In loop, after that: enrolled and not yet admitted or refused.
 	ContactCommitted point = "contact-committed"
 	// In loop, before an admission is stored: the agent still waits.
 	AdmissionUncommitted point = "admission-uncommitted"

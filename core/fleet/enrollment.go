@@ -2,7 +2,7 @@ package fleet
 
 import "fmt"
 
-// EnrollmentSubject is all that enrollment must know to judge one call of an
+// EnrollmentSubject is all that enrollment must know to authenticate one call of an
 // agent: what its token or certificate stands for, read at one moment.
 type EnrollmentSubject struct {
 	// Operation is the provision operation whose token the agent holds.

@@ -13,7 +13,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
-// admit judges the agents that have enrolled (spec §70). Until every check passed a
+// admit checks the agents that have enrolled (spec §70). Until every check passed a
 // runner is told to wait; the trust class comes from the capacity class, and
 // nothing that an agent says can raise it.
 func (l *Loop) admit(w *step) {

@@ -258,7 +258,7 @@ func TestAdmissionJudgesEvidenceAndNotTheAgentsWord(t *testing.T) {
 				t.Errorf("admission %s because %q, want %s because of %q", i.Admission.State, i.Reason, tt.want, tt.why)
 			}
 			if (i.State == fleet.Healthy) != (tt.want == fleet.AdmissionVerified) {
-				t.Errorf("an agent judged %s is %s", tt.want, i.State)
+				t.Errorf("an agent whose checks say %s is %s", tt.want, i.State)
 			}
 		})
 	}

@@ -47,7 +47,7 @@ const (
 	serverRemake   = 30 * 24 * time.Hour
 	serverBackdate = 48 * time.Hour
 	// authorityBackdate is before any certificate that the authority signs, so
-	// that a chain can be judged at the moment its leaf begins.
+	// that a chain can be verified at the moment its leaf begins.
 	authorityBackdate = 72 * time.Hour
 	clientBackdate    = 10 * time.Minute
 )

@@ -97,10 +97,10 @@ func TestAGuardrailSaysWhatItLeavesInOneSentence(t *testing.T) {
 		{"nobody says what a new host costs", unknown, nil, nil, fleet.Overrides{}, 0, 0, "", time.Time{}},
 		{"currencies don't mix", euro, abroad, nil, fleet.Overrides{}, 0, 1,
 			"limited by max_hourly = 5 USD, which can't be checked: today's costs are in USD and in EUR, and nothing converts between currencies", time.Time{}},
-		{"a broken glass raises it", two, hosts(two, 5, morning)[:4], nil, costOverride(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 1, 5, "", now.Add(time.Hour)},
+		{"a cost override raises it", two, hosts(two, 5, morning)[:4], nil, costOverride(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 1, 5, "", now.Add(time.Hour)},
 		{"and is named where the raised limit binds", limited(40, 40, 100, 0), hosts(two, 5, morning), nil, costOverride(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 5, 10,
 			"limited by max_hourly = 2 USD (cost override by ada until 2026-11-29 13:00 UTC: incident 12): with 5 more, 10 instances cost 1.92 USD an hour, and another one costs 0.192 USD", now.Add(time.Hour)},
-		{"a glass that was broken for too short a time is whole again", two, hosts(two, 5, morning)[:5], nil, costOverride(two, fleet.Money{}, fleet.Money{}, now), 0, 5, "", time.Time{}},
+		{"an expired cost override no longer counts", two, hosts(two, 5, morning)[:5], nil, costOverride(two, fleet.Money{}, fleet.Money{}, now), 0, 5, "", time.Time{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			in := input{

@@ -51,7 +51,7 @@ func (r *OfferReport) Worth() bool {
 }
 
 // constrain holds the fleets none of whose offers can be used. What an earlier plan
-// held for that is judged anew.
+// held for that is evaluated again.
 func (in *planning) constrain() {
 	holds := make(map[fleet.RunnerFleetID]snapshot.Hold, len(in.Holds))
 	for id, h := range in.Holds {

@@ -68,7 +68,7 @@ type fleetOffers struct {
 	spread map[string]int
 }
 
-// offersFor judges the offers for a fleet. Without a market there is one, of which
+// offersFor evaluates the offers for a fleet. Without a market there is one, of which
 // only the lifetime and the fleet's own price are known.
 func offersFor(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance) *fleetOffers {
 	m := &fleetOffers{fleet: f, fault: in.Faults[f.Provider]}

@@ -27,7 +27,7 @@ func (in *planning) plan() Output {
 	for n, f := range in.fleets {
 		if p := &out.Fleets[n]; f.Operational != fleet.FleetFrozen && len(p.Actions) == 0 {
 			p.size(in, f, in.byFleet[f.ID], supplies[f.ID])
-		} // else the numbers are judged once the actions are on their way
+		} // else the numbers are checked once the actions are on their way
 	}
 	return out
 }

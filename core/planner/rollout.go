@@ -13,7 +13,7 @@ import (
 )
 
 // rollout is how far a fleet is from being made anew (spec §66), while Plan works. What
-// is on record is its beginning and its turns; all numbers are the instances'.
+// is on record is its beginning and its progress; all numbers are the instances'.
 //
 // First come as many canaries as the file says, and what is missing besides is
 // made from what was known good. Once they were healthy for the soak the others

@@ -23,7 +23,7 @@ func TestChangedManagerAddressWarnsOfHostsWithTheOldOne(t *testing.T) {
 		{"another port", fleet.ManagerSettings{Listen: "10.0.0.1:8443", Advertise: old.Advertise}, two, true},
 		{"another URL", fleet.ManagerSettings{Listen: old.Listen, Advertise: "https://other.example"}, two, true},
 		{"another folder of agents", fleet.ManagerSettings{Listen: old.Listen, Advertise: old.Advertise, Agents: "/agents"}, two, false},
-		{"nobody is there to be stranded", fleet.ManagerSettings{}, snapshot.State{}, false},
+		{"no instance depends on the address", fleet.ManagerSettings{}, snapshot.State{}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			found := warnOldAddress(fleet.Definition{Manager: old}, fleet.Definition{Manager: c.after}, c.state)

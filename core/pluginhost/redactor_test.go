@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	spillPrefix = `{"token":"`
-	planted     = "hunter2/planted+<secret>"
-	plantedFyt  = "fyt1.01JZZZZZZZZZZZZZZZZZZZZZZZ.abcdefghijklmnopqrstuvwxyz234567abcdefghijklmnopqrst"
+	leakPrefix = `{"token":"`
+	planted    = "hunter2/planted+<secret>"
+	plantedFyt = "fyt1.01JZZZZZZZZZZZZZZZZZZZZZZZ.abcdefghijklmnopqrstuvwxyz234567abcdefghijklmnopqrst"
 )
 
 // configureToSpill takes a secret and shows it at once.
 func (p *testPlugin) configureToSpill(value string) (*providerpb.ConfigureResponse, error) {
-	p.spilt = value
+	p.leaked = value
 	stderr := standardError
 	line, err := json.Marshal(
 		map[string]any{
@@ -51,29 +51,29 @@ func (p *testPlugin) configureToSpill(value string) (*providerpb.ConfigureRespon
 	return answer, nil
 }
 
-func (p *testPlugin) spiltResource(key string) *providerpb.Resource {
+func (p *testPlugin) leakedResource(key string) *providerpb.Resource {
 	r := &providerpb.Resource{
-		Id: "i-1", Key: key, Detail: "made with " + p.spilt, Zone: p.spilt, Addresses: []string{p.spilt, "10.0.0.1"},
-		Tags: map[string]string{"token": p.spilt, p.spilt: "token", "fleet": "demo"}, Image: plantedFyt,
+		Id: "i-1", Key: key, Detail: "made with " + p.leaked, Zone: p.leaked, Addresses: []string{p.leaked, "10.0.0.1"},
+		Tags: map[string]string{"token": p.leaked, p.leaked: "token", "fleet": "demo"}, Image: plantedFyt,
 	}
 	switch key {
-	case "spill the id":
-		r.Id = "i-" + p.spilt
-	case "spill the owner":
-		r.BelongsTo = p.spilt
+	case "leak the id":
+		r.Id = "i-" + p.leaked
+	case "leak the owner":
+		r.BelongsTo = p.leaked
 	}
 	return r
 }
 
-// spilling is a configured plugin that shows its secret wherever it can.
-func spilling(t *testing.T, mode string) (*Process, *logBuffer, []fleet.PluginDiagnostic, error) {
+// leaking is a configured plugin that shows its secret wherever it can.
+func leaking(t *testing.T, mode string) (*Process, *logBuffer, []fleet.PluginDiagnostic, error) {
 	t.Helper()
 	log := &logBuffer{}
 	l := launch(t, mode)
 	l.Logger = log.logger()
 	process := started(t, l)
 	_, found, err := process.Configure(t.Context(), Configuration{Provider: secret.Resolved{
-		Body: []byte(spillPrefix + planted + `"}`), Secrets: []string{planted},
+		Body: []byte(leakPrefix + planted + `"}`), Secrets: []string{planted},
 	}})
 	return process, log, found, err
 }
@@ -90,7 +90,7 @@ func mustHide(t *testing.T, where string, shown any) {
 }
 
 func TestWhatAPluginSaysNeverShowsTheSecretsItWasGiven(t *testing.T) {
-	process, log, found, err := spilling(t, "")
+	process, log, found, err := leaking(t, "")
 	if err != nil || len(found) != 1 || found[0].Summary != "the token (hidden) is old" ||
 		found[0].Detail != "renew (hidden)" {
 		t.Errorf("the diagnostics are %+v, %v", found, err)
@@ -104,7 +104,7 @@ func TestWhatAPluginSaysNeverShowsTheSecretsItWasGiven(t *testing.T) {
 	}
 	mustHide(t, "the log", log)
 
-	seen, err := process.Inspect(t.Context(), []fleet.OperationID{"spill"})
+	seen, err := process.Inspect(t.Context(), []fleet.OperationID{"leak"})
 	if err != nil || len(seen.Resources) != 1 {
 		t.Fatalf("%+v, %v", seen, err)
 	}
@@ -117,7 +117,7 @@ func TestWhatAPluginSaysNeverShowsTheSecretsItWasGiven(t *testing.T) {
 	if r.Image != "fyt1.01JZZZZZZZZZZZZZZZZZZZZZZZ.(hidden)" {
 		t.Errorf("an enrollment token became %q", r.Image)
 	}
-	for _, name := range []string{"spill", "end with spill", "end without class and spill", "crash with spill"} {
+	for _, name := range []string{"leak", "end with leak", "end without class and leak", "crash with leak"} {
 		var answers []ProvisionAnswer
 		err := process.Provision(
 			t.Context(),
@@ -130,14 +130,14 @@ func TestWhatAPluginSaysNeverShowsTheSecretsItWasGiven(t *testing.T) {
 		mustHide(t, name+": the answer", *answers[0].Err)
 		mustHide(t, name+": the error", err)
 		switch name {
-		case "spill":
+		case "leak":
 			if a := answers[0]; a.Outcome != fleet.ProvisionNotCreated || a.Err.Class != fleet.ErrorAuth ||
 				a.Err.Message != "refused (hidden)" {
 				t.Errorf("%+v", a.Err)
 			}
-		case "end with spill":
+		case "end with leak":
 			wantError(t, err, "no quota for (hidden)", string(fleet.ErrorQuota))
-		case "end without class and spill":
+		case "end without class and leak":
 			wantError(t, err, "who knows (hidden)")
 		}
 	}
@@ -152,11 +152,11 @@ func TestWhatAPluginSaysNeverShowsTheSecretsItWasGiven(t *testing.T) {
 // An id with a part hidden is another id: with it the manager would remove, or
 // call gone, what it doesn't mean.
 func TestAnAnswerWithASecretInAnIdentityIsNoAnswer(t *testing.T) {
-	process, _, _, err := spilling(t, "")
+	process, _, _, err := leaking(t, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []fleet.OperationID{"spill the id", "spill the owner"} {
+	for _, key := range []fleet.OperationID{"leak the id", "leak the owner"} {
 		seen, err := process.Inspect(t.Context(), []fleet.OperationID{key})
 		if seen.Complete || len(seen.Resources) > 0 {
 			t.Errorf("%s: the inspection is %+v", key, seen)
@@ -164,7 +164,7 @@ func TestAnAnswerWithASecretInAnIdentityIsNoAnswer(t *testing.T) {
 		wantError(t, err, "puts a secret that it was given into", "plugin's author")
 		mustHide(t, string(key), err)
 	}
-	_, _, _, err = spilling(t, "account")
+	_, _, _, err = leaking(t, "account")
 	wantError(t, err, "into the account")
 	mustHide(t, "the error about the account", err)
 }

@@ -129,7 +129,7 @@ type testPlugin struct {
 	providerpb.UnimplementedProviderServer
 	mode   string
 	stdout *os.File
-	spilt  string // what a body told it to spill wherever it can
+	leaked string // what a body told it to leak wherever it can
 	notary testNotary
 }
 
@@ -219,7 +219,7 @@ func (p *testPlugin) Configure(
 	_ context.Context,
 	r *providerpb.ConfigureRequest,
 ) (*providerpb.ConfigureResponse, error) {
-	if after, ok := strings.CutPrefix(string(r.GetProviderJson()), spillPrefix); ok {
+	if after, ok := strings.CutPrefix(string(r.GetProviderJson()), leakPrefix); ok {
 		return p.configureToSpill(strings.TrimSuffix(after, `"}`))
 	}
 	if p.notary.learn(r.GetProviderJson()) {
@@ -271,8 +271,8 @@ func (p *testPlugin) Inspect(
 	for _, key := range r.GetKeys() {
 		page := &providerpb.InspectResponse{}
 		switch key {
-		case "spill", "spill the id", "spill the owner":
-			page.Resources = []*providerpb.Resource{p.spiltResource(key)}
+		case "leak", "leak the id", "leak the owner":
+			page.Resources = []*providerpb.Resource{p.leakedResource(key)}
 		case "absent":
 			page.AbsentKeys = []string{key, "never asked"}
 		case "in flight":
@@ -321,23 +321,23 @@ func (p *testPlugin) Provision(
 			Resource: &providerpb.Resource{Id: "i-" + item.GetKey(), Key: item.GetKey()},
 		}
 		switch item.GetName() {
-		case "spill":
+		case "leak":
 			a.Outcome, a.Resource = providerpb.ProvisionResponse_OUTCOME_NOT_CREATED, nil
 			a.Error = &providerpb.Error{
 				Class:     providerpb.Error_CLASS_AUTH,
-				Message:   "refused " + p.spilt,
-				RequestId: p.spilt,
+				Message:   "refused " + p.leaked,
+				RequestId: p.leaked,
 				Zone:      item.GetBootstrap().GetToken(),
 			}
-		case "end with spill":
+		case "end with leak":
 			return withDetail(
 				codes.ResourceExhausted,
-				&providerpb.Error{Class: providerpb.Error_CLASS_QUOTA, Message: "no quota for " + p.spilt},
+				&providerpb.Error{Class: providerpb.Error_CLASS_QUOTA, Message: "no quota for " + p.leaked},
 			)
-		case "end without class and spill":
-			return status.Error(codes.ResourceExhausted, "who knows "+p.spilt)
-		case "crash with spill":
-			fmt.Fprintln(standardError, "panic: "+p.spilt)
+		case "end without class and leak":
+			return status.Error(codes.ResourceExhausted, "who knows "+p.leaked)
+		case "crash with leak":
+			fmt.Fprintln(standardError, "panic: "+p.leaked)
 			os.Exit(7)
 		case "created":
 			a.Outcome = providerpb.ProvisionResponse_OUTCOME_CREATED

@@ -99,5 +99,5 @@ func (r *replay) nearest(k *kindState) planner.UnplacedDemand {
 	s.Demand = map[fleet.SchedulerAddress]snapshot.Demand{
 		k.Scheduler: {Snapshot: fleet.CapacityDemandSnapshot{Queued: []fleet.QueuedDemand{group}}},
 	}
-	return planner.Plan(s).Unplaced[0] // there is one, since the planner judged that nothing can
+	return planner.Plan(s).Unplaced[0] // there is one, since the planner found that nothing can
 }

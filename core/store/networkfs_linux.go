@@ -54,7 +54,7 @@ func networkFileSystem(path string) (string, error) {
 	return networkKind(uint32(found.Type), kind), nil
 }
 
-// networkKind judges a file system by its magic number and, for FUSE, by the
+// networkKind classifies a file system by its magic number and, for FUSE, by the
 // kind that its mount has.
 func networkKind(magic uint32, kind string) string {
 	if magic != fuse {

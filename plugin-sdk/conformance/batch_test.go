@@ -152,7 +152,7 @@ func batchLab(f batchFault) (conformance.Launcher, conformance.Options) {
 
 func TestAnHonestPluginThatMakesBatchesKeepsEveryRule(t *testing.T) {
 	launcher, options := batchLab(batchFault{})
-	results := judge(t, launcher, options)
+	results := verdicts(t, launcher, options)
 	for _, result := range results {
 		if result.Verdict == conformance.Fail {
 			t.Errorf("%s: %s", result.Rule, result.Reason)
@@ -170,7 +170,7 @@ func TestEveryBrokenPluginThatMakesBatchesFailsItsOwnRule(t *testing.T) {
 		t.Run(f.rule, func(t *testing.T) {
 			t.Parallel()
 			launcher, options := batchLab(f)
-			results := judge(t, launcher, options)
+			results := verdicts(t, launcher, options)
 			for _, rule := range conformance.Rules() {
 				if failed := results[rule.Name].Verdict == conformance.Fail; failed != (rule.Name == f.rule) && !slices.Contains(f.also, rule.Name) {
 					t.Errorf("where %s, the rule %s is %s: %s", f.wrong, rule.Name, results[rule.Name].Verdict, results[rule.Name].Reason)

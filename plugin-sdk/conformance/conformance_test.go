@@ -67,7 +67,7 @@ func lab(f fault) (conformance.Launcher, conformance.Options) {
 	}), options
 }
 
-func judge(t *testing.T, launcher conformance.Launcher, options conformance.Options) map[string]conformance.Result {
+func verdicts(t *testing.T, launcher conformance.Launcher, options conformance.Options) map[string]conformance.Result {
 	t.Helper()
 	results := map[string]conformance.Result{}
 	options.StateDir = t.TempDir()
@@ -84,7 +84,7 @@ func TestAnHonestProviderKeepsEveryRule(t *testing.T) {
 			t.Parallel()
 			launcher, options := lab(fault{hosts: hosts})
 			passed := 0
-			for _, result := range judge(t, launcher, options) {
+			for _, result := range verdicts(t, launcher, options) {
 				if result.Verdict == conformance.Fail {
 					t.Errorf("%s: %s", result.Rule, result.Reason)
 				}
@@ -105,7 +105,7 @@ func TestEveryBrokenProviderFailsItsOwnRule(t *testing.T) {
 		t.Run(f.rule, func(t *testing.T) {
 			t.Parallel()
 			launcher, options := lab(f)
-			results := judge(t, launcher, options)
+			results := verdicts(t, launcher, options)
 			for _, rule := range conformance.Rules() {
 				result := results[rule.Name]
 				wanted := rule.Name == f.rule || f.leaves && rule.Name == "nothing-left"
@@ -138,7 +138,7 @@ func TestWithoutAllowCreateReportListsSkippedRules(t *testing.T) {
 		return provider.Resource{}, nil
 	})})
 	options.AllowCreate = false
-	results := judge(t, launcher, options)
+	results := verdicts(t, launcher, options)
 	for _, rule := range conformance.Rules() {
 		if result := results[rule.Name]; rule.Creates && (result.Verdict != conformance.Skip || !strings.Contains(result.Reason, "not allowed")) {
 			t.Errorf("%s: %s, %q", rule.Name, result.Verdict, result.Reason)

@@ -107,10 +107,10 @@ var faults = []fault{
 	{rule: "joined-by-a-person", wrong: "people shall join what it makes", plugin: func(p *plugin) { p.Joined = true }},
 	{rule: "validate-offline", wrong: "it can't validate before it is configured", service: func(s service, _ *account) service { return &eager{ProviderServer: s} }},
 	{rule: "bad-blocks-refused", wrong: "it takes every block", service: func(s service, _ *account) service {
-		return judges{s, func(*providerpb.Diagnostic) bool { return false }}
+		return validating{s, func(*providerpb.Diagnostic) bool { return false }}
 	}},
 	{rule: "error-paths-exist", wrong: "its complaints are about something that isn't there", service: func(s service, _ *account) service {
-		return judges{s, func(d *providerpb.Diagnostic) bool {
+		return validating{s, func(d *providerpb.Diagnostic) bool {
 			d.Path = []*providerpb.Diagnostic_Step{{Step: &providerpb.Diagnostic_Step_Name{Name: "colour"}}}
 			return true
 		}}
@@ -301,12 +301,12 @@ func (d describes) GetInfo(ctx context.Context, r *providerpb.GetInfoRequest) (*
 	return info, err
 }
 
-type judges struct {
+type validating struct {
 	service
 	keep func(*providerpb.Diagnostic) bool
 }
 
-func (j judges) Validate(ctx context.Context, r *providerpb.ValidateRequest) (*providerpb.ValidateResponse, error) {
+func (j validating) Validate(ctx context.Context, r *providerpb.ValidateRequest) (*providerpb.ValidateResponse, error) {
 	response, err := j.service.Validate(ctx, r)
 	filter := func(all []*providerpb.Diagnostic) (kept []*providerpb.Diagnostic) {
 		for _, one := range all {

@@ -101,7 +101,7 @@ var identityFaults = []fault{
 func TestAnHonestVerifierKeepsItsRules(t *testing.T) {
 	launcher, options := lab(fault{verdict: func(*providerpb.VerifyRequest, *providerpb.VerifyResponse) {}})
 	options.AllowCreate = false
-	results := judge(t, launcher, options)
+	results := verdicts(t, launcher, options)
 	for _, f := range identityFaults {
 		if result := results[f.rule]; result.Verdict != conformance.Pass {
 			t.Errorf("%s: %s %s", f.rule, result.Verdict, result.Reason)
@@ -112,7 +112,7 @@ func TestAnHonestVerifierKeepsItsRules(t *testing.T) {
 func TestWithoutGenuineEvidenceOnlyGarbageIsTried(t *testing.T) {
 	launcher, options := lab(fault{verdict: func(*providerpb.VerifyRequest, *providerpb.VerifyResponse) {}})
 	options.AllowCreate, options.Evidence = false, nil
-	results := judge(t, launcher, options)
+	results := verdicts(t, launcher, options)
 	for _, f := range identityFaults {
 		want := conformance.Skip
 		if f.rule == "garbage-is-no-evidence" {

@@ -79,7 +79,7 @@ type complaint struct {
 	found  []*providerpb.Diagnostic
 }
 
-// complaints lets the plugin judge every changed body.
+// complaints has the plugin validate every changed body.
 func (b *bench) complaints(ctx context.Context) ([]complaint, error) {
 	switch {
 	case b.info == nil:

@@ -24,7 +24,7 @@ func TestAPluginThatWritesItsPolicyKeepsItsRule(t *testing.T) {
 		}
 	}})
 	options.AllowCreate = false
-	if result := judge(t, launcher, options)["policy-offline"]; result.Verdict != conformance.Pass {
+	if result := verdicts(t, launcher, options)["policy-offline"]; result.Verdict != conformance.Pass {
 		t.Errorf("%s: %s", result.Verdict, result.Reason)
 	}
 }

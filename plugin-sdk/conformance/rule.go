@@ -73,7 +73,7 @@ func Run(ctx context.Context, launcher Launcher, options Options, told func(Resu
 		if ctx.Err() != nil {
 			break
 		}
-		told(b.judge(ctx, rule))
+		told(b.check(ctx, rule))
 	}
 	if ctx.Err() != nil {
 		// What exists costs money: it is removed even after the caller has given up.
@@ -84,7 +84,7 @@ func Run(ctx context.Context, launcher Launcher, options Options, told func(Resu
 	return nil
 }
 
-func (b *bench) judge(ctx context.Context, rule Rule) Result {
+func (b *bench) check(ctx context.Context, rule Rule) Result {
 	result := Result{Rule: rule.Name, Says: rule.Says, Verdict: Pass}
 	err := b.mayCheck(rule)
 	if err == nil {

@@ -16,7 +16,7 @@ import (
 // IdentityVerifier is implemented where the infrastructure signs documents that say
 // which instance a host is. Plugin.Identity says that what New returns is one.
 type IdentityVerifier interface {
-	// VerifyIdentity judges evidence that anybody may have sent: it checks the
+	// VerifyIdentity verifies evidence that anybody may have sent: it checks the
 	// infrastructure's signature first, and reads what it vouches for from the
 	// signed document only. RefuseIdentity makes the error of a certain refusal; any
 	// other error says that the result is unknown, and the host asks again later.

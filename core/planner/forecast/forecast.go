@@ -101,18 +101,18 @@ type trial struct {
 	// last week and the last day the worse, so that a day unlike the others is
 	// noticed in hours.
 	error float64
-	// known is in how many buckets of the last day it could be judged.
+	// known is in how many buckets of the last day it could be tested.
 	known int
 }
 
 func try(which fleet.Forecast, needed []int32, season, ahead int) (trial, bool) {
 	for _, m := range models {
 		if m.Forecast == which && len(needed) >= 2*season {
-			judged := min(week, len(needed)-season)
-			said, next := m.model(needed, season, ahead, judged)
-			actual := needed[len(needed)-judged:]
+			tested := min(week, len(needed)-season)
+			said, next := m.model(needed, season, ahead, tested)
+			actual := needed[len(needed)-tested:]
 			long, _ := off(said, actual)
-			short, known := off(said[judged-day:], actual[judged-day:])
+			short, known := off(said[tested-day:], actual[tested-day:])
 			return trial{season: season, next: next, error: max(long, short), known: known}, true
 		}
 	}

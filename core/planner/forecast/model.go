@@ -12,7 +12,7 @@ import (
 //
 // said are the last buckets of needed as the model would have had them, each so many
 // buckets ahead, and next those that follow, up to so many ahead. NaN: it can't say.
-type model func(needed []int32, season, ahead, judged int) (said, next []float64)
+type model func(needed []int32, season, ahead, tested int) (said, next []float64)
 
 // models are those there are.
 var models = []struct {
@@ -34,7 +34,7 @@ func Models() []fleet.Forecast {
 
 // seasonalNaive expects what was a season ago, or, where nobody looked then, two or
 // more seasons ago.
-func seasonalNaive(needed []int32, season, ahead, judged int) (said, next []float64) {
+func seasonalNaive(needed []int32, season, ahead, tested int) (said, next []float64) {
 	at := func(n int) float64 {
 		for n -= season; n >= 0; n -= season {
 			if needed[n] != unknown {
@@ -43,7 +43,7 @@ func seasonalNaive(needed []int32, season, ahead, judged int) (said, next []floa
 		}
 		return math.NaN()
 	}
-	for n := len(needed) - judged; n < len(needed); n++ {
+	for n := len(needed) - tested; n < len(needed); n++ {
 		said = append(said, at(n))
 	}
 	for n := range ahead {
@@ -63,10 +63,10 @@ const (
 
 // holtWinters is additive: a level with a trend, and what each bucket of the season
 // is above or below it. A bucket in which nobody looked changes none of them.
-func holtWinters(needed []int32, season, ahead, judged int) (said, next []float64) {
+func holtWinters(needed []int32, season, ahead, tested int) (said, next []float64) {
 	level, trend, above := firstSeason(needed[:season])
 	expected := func(steps, n int) float64 { return level + float64(steps)*trend + above[n%season] }
-	said = make([]float64, judged)
+	said = make([]float64, tested)
 	for n := range said {
 		said[n] = math.NaN()
 	}
@@ -82,7 +82,7 @@ func holtWinters(needed []int32, season, ahead, judged int) (said, next []float6
 				above[phase] = seasonGain*(value-level) + (1-seasonGain)*above[phase]
 			}
 		}
-		if at := n + ahead - (len(needed) - judged); at >= 0 && at < judged {
+		if at := n + ahead - (len(needed) - tested); at >= 0 && at < tested {
 			said[at] = expected(ahead, n+ahead)
 		}
 	}

@@ -151,7 +151,7 @@ func Pack(p Problem, improvementSteps int) Solution {
 // which leaves nobody uncovered for one that comes after, the better one counts: the
 // one by which the first class that they differ in has more.
 func (w *work) covers() *plan {
-	best := w.cover()
+	best := w.fitByClass()
 	if best.complete() {
 		return best
 	}
@@ -161,7 +161,7 @@ func (w *work) covers() *plan {
 	}
 	other := w.asIfNew(like, func(before Problem) Solution {
 		earlier := newWork(before)
-		return earlier.solution(earlier.cover())
+		return earlier.solution(earlier.fitByClass())
 	})
 	if slices.Compare(other.uncovered, best.uncovered) < 0 {
 		return other

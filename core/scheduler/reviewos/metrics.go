@@ -6,9 +6,12 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 )
 
 // The lifecycles in which ReviewOS counts runners. Only those that are idle or
@@ -75,16 +78,16 @@ func (q *queueFacts) missing() []string {
 // parseMetrics reads the Prometheus text format as far as it is about queues, and
 // believes nothing of a text of which it can't believe all.
 func parseMetrics(text string) (map[string]*queueFacts, error) {
+	families, err := newParser().TextToMetricFamilies(strings.NewReader(ownSeries(text)))
+	if err != nil {
+		return nil, err
+	}
 	queues := map[string]*queueFacts{}
-	number := 0
-	for line := range strings.Lines(text) {
-		number++
-		line = strings.TrimSpace(line)
-		if !strings.HasPrefix(line, "reviewos_ci_") {
-			continue // a comment, or another metric
-		}
-		if err := readSeries(queues, line); err != nil {
-			return nil, fmt.Errorf("line %d: %w", number, err)
+	for _, metric := range []string{metricWaiting, metricRunning, metricOldest, metricRunners} {
+		for _, one := range families[metric].GetMetric() {
+			if err := readSeries(queues, metric, one); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if len(queues) == 0 {
@@ -92,45 +95,53 @@ func parseMetrics(text string) (map[string]*queueFacts, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(queues)) {
 		if missing := queues[name].missing(); len(missing) > 0 {
-			return nil, fmt.Errorf("the queue %.60q has no %s, and every series is reported, also at zero", name, missing[0])
+			return nil, fmt.Errorf(
+				"the queue %.60q has no %s, and every series is reported, also at zero",
+				name,
+				missing[0],
+			)
 		}
 	}
 	return queues, nil
 }
 
-// readSeries takes in one line: a name, labels, a value and perhaps a time.
-func readSeries(queues map[string]*queueFacts, line string) error {
-	end := strings.IndexAny(line, "{ \t")
-	if end < 0 {
-		return fmt.Errorf("%.60q has no value", line)
+func newParser() *expfmt.TextParser {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	return &parser
+}
+
+// ownSeries leaves of a page the lines of the metrics that are read, each in its place:
+// what else is on it may be in any form.
+func ownSeries(text string) string {
+	var own strings.Builder
+	for line := range strings.Lines(text) {
+		if trimmed := strings.TrimSpace(line); strings.HasPrefix(trimmed, "reviewos_ci_") {
+			own.WriteString(trimmed)
+		}
+		own.WriteByte('\n')
 	}
-	metric := line[:end]
-	switch metric {
-	case metricWaiting, metricRunning, metricOldest, metricRunners:
-	default:
-		return nil // of a later version
-	}
-	labels, rest, err := readLabels(line[end:])
-	if err != nil {
-		return fmt.Errorf("%s: %w", metric, err)
+	return own.String()
+}
+
+// readSeries takes in one value of a queue.
+func readSeries(queues map[string]*queueFacts, metric string, one *dto.Metric) error {
+	labels := make(map[string]string, len(one.GetLabel()))
+	for _, label := range one.GetLabel() {
+		labels[label.GetName()] = label.GetValue()
 	}
 	queue := labels["queue"]
 	if queue == "" || len(queue) > maxQueueName || !utf8.ValidString(queue) {
 		return fmt.Errorf("%s has no queue with a name of 1 to %d bytes", metric, maxQueueName)
 	}
-	fields := strings.Fields(rest)
-	if len(fields) < 1 || len(fields) > 2 {
-		return fmt.Errorf("%s of the queue %.60q: one value is expected, and perhaps a time", metric, queue)
-	}
-	value, err := strconv.ParseFloat(fields[0], 64)
-	if err != nil || math.IsNaN(value) || value < 0 || value > maxSeconds ||
+	value := one.GetUntyped().GetValue()
+	if math.IsNaN(value) || value < 0 || value > maxSeconds ||
 		metric != metricOldest && (value > maxCount || value != math.Trunc(value)) {
-		return fmt.Errorf("%s of the queue %.60q is %.40q, which can't be", metric, queue, fields[0])
+		return fmt.Errorf("%s of the queue %.60q is %v, which can't be", metric, queue, value)
 	}
 	facts := queues[queue]
 	if facts == nil {
 		if len(queues) == maxQueues {
-			return fmt.Errorf("there are more than %d queues", maxQueues)
+			return fmt.Errorf("more than %d queues", maxQueues)
 		}
 		facts = &queueFacts{runners: map[string]int{}, seen: map[string]bool{}}
 		queues[queue] = facts
@@ -151,7 +162,7 @@ func (q *queueFacts) keep(metric, queue, lifecycle string, value float64) error 
 		series += " " + lifecycle
 	}
 	if q.seen[series] {
-		return fmt.Errorf("%s of the queue %.60q is there twice", series, queue)
+		return fmt.Errorf("%s of the queue %.60q is listed twice", series, queue)
 	}
 	q.seen[series] = true
 	switch metric {
@@ -165,59 +176,4 @@ func (q *queueFacts) keep(metric, queue, lifecycle string, value float64) error 
 		q.runners[lifecycle] = int(value)
 	}
 	return nil
-}
-
-// readLabels reads {name="value",…}, and returns what follows.
-func readLabels(text string) (labels map[string]string, rest string, err error) {
-	labels = map[string]string{}
-	text, found := strings.CutPrefix(text, "{")
-	if !found {
-		return labels, text, nil
-	}
-	for {
-		text = strings.TrimLeft(text, " \t,")
-		if rest, done := strings.CutPrefix(text, "}"); done {
-			return labels, rest, nil
-		}
-		name, after, found := strings.Cut(text, "=")
-		name = strings.TrimSpace(name)
-		if !found || name == "" || len(name) > maxQueueName {
-			return nil, "", fmt.Errorf("invalid label %.60q", text)
-		}
-		value, after, err := readQuoted(strings.TrimLeft(after, " \t"))
-		if err != nil {
-			return nil, "", fmt.Errorf("the label %.60q: %w", name, err)
-		}
-		if _, twice := labels[name]; twice {
-			return nil, "", fmt.Errorf("the label %.60q is there twice", name)
-		}
-		labels[name], text = value, after
-	}
-}
-
-// readQuoted reads a value in quotes, in which \\, \" and \n are escaped.
-func readQuoted(text string) (value, rest string, err error) {
-	text, found := strings.CutPrefix(text, `"`)
-	if !found {
-		return "", "", errors.New("its value isn't in quotes")
-	}
-	var out strings.Builder
-	for n := 0; n < len(text); n++ {
-		switch c := text[n]; {
-		case c == '"':
-			return out.String(), text[n+1:], nil
-		case c == '\\' && n+1 < len(text) && strings.IndexByte(`\"n`, text[n+1]) >= 0:
-			n++
-			if text[n] == 'n' {
-				out.WriteByte('\n')
-			} else {
-				out.WriteByte(text[n])
-			}
-		case c == '\\':
-			return "", "", errors.New("its value has an escape that there isn't")
-		default:
-			out.WriteByte(c)
-		}
-	}
-	return "", "", errors.New("its value has no end")
 }

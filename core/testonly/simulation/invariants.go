@@ -306,12 +306,12 @@ func (w *world) massSilenceEndsNoRunner(res loop.Result) {
 		for _, i := range w.store.live() {
 			r, enrolled := w.store.runners[i.ID]
 			// As it was before this step: what came up in it wasn't there, what is taken
-			// away in it was, and what was given up before it is judged already.
+			// away in it was, and what was given up before it is decided already.
 			now := i.Since.Equal(w.now())
-			judged := i.State == fleet.Healthy && !now || i.State == fleet.Draining ||
+			decided := i.State == fleet.Healthy && !now || i.State == fleet.Draining ||
 				i.State == fleet.Terminating && now && i.Interruption.TakesAway() ||
 				i.State == fleet.Quarantined && (now || i.Cause != string(lifecycle.RunnerLost))
-			if i.Provider != lost.Provider || !enrolled || !judged {
+			if i.Provider != lost.Provider || !enrolled || !decided {
 				continue
 			}
 			all++

@@ -19,7 +19,7 @@ import (
 // shows. Both are of the vendor's clocks, and of one start.
 const apart = 5 * time.Minute
 
-// VerifyIdentity judges the identity document of a host: by the region's signature,
+// VerifyIdentity verifies the identity document of a host: by the region's signature,
 // and then by what the account has. Without a valid signature no call is made.
 func (p *cloud) VerifyIdentity(ctx context.Context, evidence provider.Evidence) (provider.Identity, error) {
 	var none provider.Identity

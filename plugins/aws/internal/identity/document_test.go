@@ -48,8 +48,8 @@ func signed(t *testing.T, region *ec2sim.Region, document string) provider.Evide
 	return provider.Evidence{Kind: Kind, Document: []byte(identity.Document), Signature: []byte(identity.RSA2048)}
 }
 
-// judged is the verdict by the first region's certificate.
-func judged(t *testing.T, evidence provider.Evidence) (Document, error) {
+// verdict is what verification says by the first region's certificate.
+func verdict(t *testing.T, evidence provider.Evidence) (Document, error) {
 	t.Helper()
 	certificate, err := Certificate(regions()[0].Certificate())
 	if err != nil {
@@ -71,7 +71,7 @@ func TestADocumentSaysOfItsInstanceWhatTheRegionSigned(t *testing.T) {
 	} {
 		evidence := signed(t, regions()[0], text)
 		evidence.Document = []byte(ends(text))
-		if got, err := judged(t, evidence); err != nil || got != want {
+		if got, err := verdict(t, evidence); err != nil || got != want {
 			t.Errorf("got %+v, %v", got, err)
 		}
 	}
@@ -94,7 +94,7 @@ func TestWhatTheRegionDidNotSignIsRefused(t *testing.T) {
 	} {
 		evidence := genuine()
 		forge(&evidence)
-		if got, err := judged(t, evidence); err == nil {
+		if got, err := verdict(t, evidence); err == nil {
 			t.Errorf("%s: taken for %+v", name, got)
 		}
 	}
@@ -104,7 +104,7 @@ func TestWhatTheRegionDidNotSignIsRefused(t *testing.T) {
 // anywhere, of the message too, never gives another identity.
 func TestAChangedBitNeverGivesAnotherIdentity(t *testing.T) {
 	evidence := signed(t, regions()[0], text)
-	want, err := judged(t, evidence)
+	want, err := verdict(t, evidence)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,11 +118,11 @@ func TestAChangedBitNeverGivesAnotherIdentity(t *testing.T) {
 		changed[at] ^= 1 << random.IntN(8)
 		forged := evidence
 		forged.Signature = []byte(base64.StdEncoding.EncodeToString(changed))
-		if got, err := judged(t, forged); err == nil && got != want {
+		if got, err := verdict(t, forged); err == nil && got != want {
 			t.Fatalf("byte %d: %+v", at, got)
 		}
 		forged.Signature = []byte(base64.StdEncoding.EncodeToString(message[:at])) // a cut message is read without a panic
-		if got, err := judged(t, forged); err == nil && got != want {
+		if got, err := verdict(t, forged); err == nil && got != want {
 			t.Fatalf("cut at %d: %+v", at, got)
 		}
 	}
@@ -205,7 +205,7 @@ func certificateDER(t *testing.T) string {
 	return base64.StdEncoding.EncodeToString(certificate.Raw)
 }
 
-// FuzzRead: whatever anybody sends is judged, and never a panic.
+// FuzzRead: whatever anybody sends is verdict, and never a panic.
 func FuzzRead(f *testing.F) {
 	identity, err := regions()[0].Sign(text, moment)
 	if err != nil {

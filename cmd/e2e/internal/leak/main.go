@@ -1,9 +1,9 @@
-// Command forgeyard-plugin-spill is the worst a plugin can do by carelessness:
+// Command forgeyard-plugin-leak is the worst a plugin can do by carelessness:
 // it shows the secrets that it was given wherever it can say something. It is for
 // tests alone. An instance is a file in FOLDER/hosts, and no agent ever runs.
 //
 // FOLDER/mode says what goes wrong besides; FOLDER/received has what it really
-// got, and FOLDER/spilt one line for each time that it misbehaved.
+// got, and FOLDER/leaked one line for each time that it misbehaved.
 package main
 
 import (
@@ -37,10 +37,10 @@ type Instance struct{}
 // Validate warns with the secrets.
 func (c Config) Validate() []provider.Diagnostic {
 	if c.mode() == "refuse" {
-		return []provider.Diagnostic{{Summary: c.spill("refuse"), Detail: c.spill("refuse"), Path: provider.At("token")}}
+		return []provider.Diagnostic{{Summary: c.leak("refuse"), Detail: c.leak("refuse"), Path: provider.At("token")}}
 	}
 	return []provider.Diagnostic{
-		{Warning: true, Summary: c.spill("validate"), Detail: c.spill("validate"), Path: provider.At("token")},
+		{Warning: true, Summary: c.leak("validate"), Detail: c.leak("validate"), Path: provider.At("token")},
 	}
 }
 
@@ -49,10 +49,10 @@ func (c Config) mode() string {
 	return strings.TrimSpace(string(text))
 }
 
-// spill shows the secrets in the forms in which programs print them, after a mark
+// leak shows the secrets in the forms in which programs print them, after a mark
 // by which the text is recognized.
-func (c Config) spill(mark string) string {
-	c.note("spilt", mark)
+func (c Config) leak(mark string) string {
+	c.note("leaked", mark)
 	text := "mark-" + strings.ReplaceAll(mark, " ", "-")
 	for _, one := range []string{c.Token, c.Key} {
 		encoded, _ := json.Marshal(one) // a string can always be encoded
@@ -81,30 +81,30 @@ func (c Config) note(name, line string) {
 	fmt.Fprintln(file, line)
 }
 
-type spilling struct {
+type leaking struct {
 	Config
 	log *slog.Logger
 }
 
 func newProvider(_ context.Context, c Config, environment provider.Environment) (provider.Provider[Instance], error) {
 	c.note("received", c.Token+"\n"+c.Key)
-	text := c.spill("log")
+	text := c.leak("log")
 	environment.Logger.Info(text, "token", c.Token, "body", map[string]string{"key": c.Key})
 	fmt.Fprintln(os.Stderr, text)
 	fmt.Println(text)
 	_, _ = syscall.Write(1, []byte(text+"\n")) // past what go-plugin put in the place of os.Stdout
 	if c.mode() == "configure" {
-		return nil, provider.Diagnostic{Summary: c.spill("configure"), Detail: c.Token, Path: provider.At("token")}
+		return nil, provider.Diagnostic{Summary: c.leak("configure"), Detail: c.Token, Path: provider.At("token")}
 	}
-	environment.SetAccount("spill")
-	return spilling{c, environment.Logger}, os.MkdirAll(filepath.Join(c.Folder, "hosts"), 0o700)
+	environment.SetAccount("leak")
+	return leaking{c, environment.Logger}, os.MkdirAll(filepath.Join(c.Folder, "hosts"), 0o700)
 }
 
-func (s spilling) Inspect(context.Context, provider.Query) iter.Seq2[provider.Resource, error] {
+func (s leaking) Inspect(context.Context, provider.Query) iter.Seq2[provider.Resource, error] {
 	return func(yield func(provider.Resource, error) bool) {
 		entries, err := os.ReadDir(filepath.Join(s.Folder, "hosts"))
 		if s.mode() == "inspect" {
-			err = errors.New(s.spill("inspect"))
+			err = errors.New(s.leak("inspect"))
 		}
 		if err != nil {
 			yield(provider.Resource{}, err)
@@ -118,19 +118,19 @@ func (s spilling) Inspect(context.Context, provider.Query) iter.Seq2[provider.Re
 	}
 }
 
-func (s spilling) Provision(_ context.Context, request provider.ProvisionRequest[Instance]) (provider.Resource, error) {
+func (s leaking) Provision(_ context.Context, request provider.ProvisionRequest[Instance]) (provider.Resource, error) {
 	s.note("received", request.Bootstrap.Token)
 	s.log.Warn("provision", "bootstrap", request.Bootstrap.Token, "token", s.Token)
 	switch s.mode() {
 	case "provision":
 		return provider.Resource{}, provider.NotCreated(
 			provider.Transient,
-			errors.New(s.spill("provision")+" "+request.Bootstrap.Token),
+			errors.New(s.leak("provision")+" "+request.Bootstrap.Token),
 		)
 	case "panic":
-		panic(s.spill("panic"))
+		panic(s.leak("panic"))
 	case "crash":
-		text := s.spill("crash")
+		text := s.leak("crash")
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
@@ -146,30 +146,30 @@ func (s spilling) Provision(_ context.Context, request provider.ProvisionRequest
 
 // resource shows the secrets in all that a resource has for a person to read, and
 // in the mode "identity" in its id.
-func (s spilling) resource(key string) provider.Resource {
-	text := s.spill("resource")
+func (s leaking) resource(key string) provider.Resource {
+	text := s.leak("resource")
 	r := provider.Resource{
 		ID: key, Key: key, State: provider.Running, Detail: text, Zone: text, MachineType: s.Token, Image: s.Token,
 		Addresses: []string{s.Token}, Tags: map[string]string{"token": s.Token, s.Token: text},
 	}
 	if s.mode() == "identity" {
-		s.note("spilt", "identity")
+		s.note("leaked", "identity")
 		r.ID += s.Token
 	}
 	return r
 }
 
-func (s spilling) Terminate(_ context.Context, ref provider.Ref) (provider.TerminateState, error) {
+func (s leaking) Terminate(_ context.Context, ref provider.Ref) (provider.TerminateState, error) {
 	err := os.Remove(filepath.Join(s.Folder, "hosts", ref.Key))
 	if err != nil && !os.IsNotExist(err) {
-		return provider.TerminateUnknown, errors.New(s.spill("terminate"))
+		return provider.TerminateUnknown, errors.New(s.leak("terminate"))
 	}
 	return provider.Gone, nil
 }
 
 func main() {
 	provider.Serve(provider.Plugin[Config, Instance]{
-		Name:        "spill",
+		Name:        "leak",
 		Version:     "0.1.0",
 		Idempotency: provider.IdempotentByTag,
 		Ownership:   provider.OwnershipNamed,
