@@ -232,7 +232,7 @@ func TestWhereAWSHasNoRoomLibvirtTakesTheJobAndExplainSaysWhy(t *testing.T) {
 	for command, texts := range map[string][]string{
 		"explain cloud": {"no capacity since", "scale_up", "scale up 0 → 1: 1 job queued, 1 more runner needed"},
 		"explain rack":  {"has 1 instance of 1 desired", "demand   → 1"},
-		"events":        {"provision not_created", "InsufficientInstanceCapacity", "rack", "healthy: All"},
+		"events":        {"provision not_created", "InsufficientInstanceCapacity", "rack", "healthy: all"},
 	} {
 		out := w.fleet(0, strings.Fields(command)...).out
 		for _, text := range texts {

@@ -69,7 +69,7 @@ func TestARemovedHostFinishesItsJob(t *testing.T) {
 	}
 	touch(t, gate)
 	r := c.wait()
-	if r.code != 0 || strings.Count(r.out, "The agent has stopped after 1 job, and no process of a job is left") != 2 {
+	if r.code != 0 || strings.Count(r.out, "the agent stopped after 1 job, and no process of a job is left") != 2 {
 		t.Errorf("it ended with %d:\n%s%s", r.code, r.out, r.err)
 	}
 	w.shouldBeEmpty()

@@ -161,7 +161,7 @@ func TestScheduledMaintenanceOfAWSsOwnMetadataMockDrainsItsHost(t *testing.T) {
 	eventually(t, "see the host drain for the work", func() bool {
 		out := w.fleet(0, "instance", "show", id).out
 		return strings.Contains(out, "draining") && strings.Contains(out, "AWS: system-reboot") &&
-			strings.Contains(out, at.Format("2006-01-02T15:04"))
+			strings.Contains(out, at.Format("2006-01-02 15:04"))
 	})
 	mock.announce()
 	touch(t, w.path("end"))
