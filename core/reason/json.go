@@ -31,6 +31,17 @@ func (r Reason) MarshalJSON() ([]byte, error) {
 	if r.Params == nil {
 		return []byte("null"), nil
 	}
+	if content, known := conversions.jsonOf(r.Params); known {
+		return content, nil
+	}
+	content, err := r.encode()
+	if err == nil {
+		conversions.keepWrote(r.Params, content)
+	}
+	return content, err
+}
+
+func (r Reason) encode() ([]byte, error) {
 	out := record{Code: r.Code(), Text: r.Text()}
 	if d, unknown := r.Params.(Unknown); unknown {
 		if d.Parameters != "" {
@@ -55,6 +66,18 @@ func (r *Reason) UnmarshalJSON(content []byte) error {
 		*r = Reason{}
 		return nil
 	}
+	if d, known := conversions.detailOf(content); known {
+		r.Params = d
+		return nil
+	}
+	if err := r.decode(content); err != nil {
+		return err
+	}
+	conversions.keepRead(content, r.Params)
+	return nil
+}
+
+func (r *Reason) decode(content []byte) error {
 	if content[0] == '"' { // an earlier version stored texts
 		var words string
 		if err := json.Unmarshal(content, &words); err != nil {
