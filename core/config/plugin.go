@@ -193,7 +193,7 @@ func (l *loader) pluginOf(block *body, name string) *plugin {
 	}
 	schemas, err := l.schemas.Schemas(name)
 	if errors.Is(err, ErrNotInstalled) {
-		l.fail(at, block.where, fmt.Sprintf("The plugin %q isn't installed", name), installHint)
+		l.fail(at, block.where, fmt.Sprintf("The plugin %q isn't installed", name), LockFileName+" has no entry for it. "+installHint)
 		return nil
 	}
 	if err != nil {

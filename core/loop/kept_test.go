@@ -9,6 +9,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // What a freeze, an old notice and a clock that is set do to each other.
@@ -152,5 +153,19 @@ func TestAClockThatIsSetBackHoldsNoFleetBack(t *testing.T) {
 	w.step()
 	if held := w.last.Holds()["f1"]; !held.Reason.IsZero() {
 		t.Errorf("it is held until %s, and it is %s: %s", held.Until, w.now, held.Reason)
+	}
+}
+
+func TestDrainOfAFrozenFleetSaysWhatWaits(t *testing.T) {
+	for _, frozen := range []bool{true, false} {
+		w, i := busyRunner(t)
+		if frozen {
+			w.store.overrides.Freezes = []fleet.Freeze{{Fleet: i.Fleet, Attribution: ada}}
+			w.step()
+		}
+		got := w.tell(Order{Kind: DrainInstance, Instance: i.ID, By: "ada"})
+		if want := reason.Of(reason.DrainStarted{Frozen: frozen}); got.Done != want {
+			t.Errorf("frozen %t: %q, want %q", frozen, got.Done, want)
+		}
 	}
 }

@@ -155,7 +155,7 @@ func (w *step) drainByOrder(r *row, by string) OrderOutcome {
 	switch r.State {
 	case fleet.Healthy:
 		w.move(r, fleet.Draining, lifecycle.ForOperator, why)
-		return done(reason.DrainStarted{})
+		return done(reason.DrainStarted{Frozen: w.frozen(r)})
 	case fleet.Bootstrapping, fleet.Enrolling:
 		w.move(r, fleet.Terminating, lifecycle.Withdrawn, why)
 		return done(reason.UnusedRemoved{})

@@ -17,6 +17,8 @@ type DrainStarted struct {
 	// Before says that it drained already, Kept that it would have been taken back.
 	Before bool `json:"before,omitempty"`
 	Kept   bool `json:"kept,omitempty"`
+	// Frozen says that its fleet or provider is frozen: nothing is removed or created.
+	Frozen bool `json:"frozen,omitempty"`
 }
 
 // Text implements Detail.
@@ -26,6 +28,8 @@ func (d DrainStarted) Text() string {
 		return "it is already draining, and stays so even if it is needed again"
 	case d.Before:
 		return "it is already draining"
+	case d.Frozen:
+		return "it drains: it takes no more jobs; its fleet is frozen, so it is removed and replaced only after the freeze is cleared"
 	}
 	return "it drains: it leaves after its job, and the fleet replaces it if needed"
 }

@@ -61,6 +61,10 @@ func TestTextsSayWhatTheirParametersSay(t *testing.T) {
 		{ResourceNotShown{Resource: "i-1", Address: true}, "the provider shows no address of i-1 yet"},
 		{JobsNotIsolated{}, `jobs are not isolated; if you trust the jobs, admission { job_isolation = "none" } admits the host`},
 		{ResourcesListed{Provider: "local.here", Resource: "x"}, `provider local.here lists no resource "x"`},
+		{
+			DrainStarted{Frozen: true},
+			"it drains: it takes no more jobs; its fleet is frozen, so it is removed and replaced only after the freeze is cleared",
+		},
 		{DrainStarted{Kept: true}, "it is already draining, and stays so even if it is needed again"},
 		{OrphanOfEnded{Instance: "01k9"}, "it belongs to instance 01k9, which had ended"},
 		{FailuresInRow{Failures: 3, Last: Of(StoredText{Words: "no space left."}), Class: "transient"}, "3 failures in a row; last: no space left (transient)"},
