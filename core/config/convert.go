@@ -27,7 +27,7 @@ func (b *body) asNumber(label, want string, value cty.Value, expr hclsyntax.Expr
 	}
 	number := converted.AsBigFloat()
 	if double, _ := number.Float64(); number.IsInf() || double > 1e300 || double < -1e300 {
-		b.fail(expr.Range(), b.where, fmt.Sprintf("%q is not a finite number", label), "Wanted: "+want+".")
+		b.fail(expr.Range(), b.where, fmt.Sprintf("%q is not a finite number", label), "Expected "+want+".")
 		return nil, false
 	}
 	return number, true
@@ -37,7 +37,7 @@ func numberText(number *big.Float) string { return number.Text('g', 12) }
 
 func (b *body) wrongType(label, want string, got cty.Value, expr hclsyntax.Expression) {
 	b.fail(expr.Range(), b.where, fmt.Sprintf("%q has the wrong type", label),
-		fmt.Sprintf("Wanted: %s. This is %s.", want, kindOf(got)))
+		fmt.Sprintf("Expected %s, got %s.", want, kindOf(got)))
 }
 
 // kindOf is a value's kind in a user's words.
@@ -47,7 +47,7 @@ func kindOf(value cty.Value) string {
 	}
 	switch kind := value.Type(); {
 	case kind == cty.String:
-		return fmt.Sprintf("the text %q", clip(value.AsString()))
+		return fmt.Sprintf("the string %q", clip(value.AsString()))
 	case kind == cty.Number:
 		return "the number " + numberText(value.AsBigFloat())
 	case kind == cty.Bool:

@@ -377,7 +377,7 @@ func traversalText(traversal hcl.Traversal) string {
 func (b *body) asReference(name, kind string, value cty.Value, expr hclsyntax.Expression) (any, bool) {
 	if value.Type() != referenceType {
 		b.fail(expr.Range(), b.where, fmt.Sprintf("%q must refer to a block", name),
-			fmt.Sprintf("This is %s. %s", kindOf(value), b.referenceForm(kind)))
+			fmt.Sprintf("Got %s. %s", kindOf(value), b.referenceForm(kind)))
 		return nil, false
 	}
 	target := value.EncapsulatedValue().(*blockReference)
@@ -392,7 +392,7 @@ func (b *body) asReference(name, kind string, value cty.Value, expr hclsyntax.Ex
 func (b *body) referenceForm(kind string) string {
 	names := b.scope.names[kind]
 	if len(names) == 0 {
-		return fmt.Sprintf("Wanted: a reference to a %s block, without quotes.", kind)
+		return fmt.Sprintf("Expected a reference to a %s block, without quotes.", kind)
 	}
-	return fmt.Sprintf("Wanted: a reference without quotes, such as %s.%s.", kind, slices.Min(names))
+	return fmt.Sprintf("Expected a reference without quotes, such as %s.%s.", kind, slices.Min(names))
 }

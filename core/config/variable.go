@@ -196,7 +196,7 @@ func (l *loader) validate(declared *variable, value cty.Value, known bool) {
 		}
 		condition, marks := condition.UnmarkDeep()
 		if len(marks) > 0 && condition.Type() != cty.Bool {
-			l.fail(attribute.Expr.Range(), block.where, "\"condition\" has the wrong type", "Wanted: true or false.")
+			l.fail(attribute.Expr.Range(), block.where, "\"condition\" has the wrong type", "Expected true or false.")
 			continue
 		}
 		holds, err := convert.Convert(condition, cty.Bool)

@@ -31,15 +31,15 @@ type FreezeInForce struct {
 
 // Text implements Detail.
 func (d FreezeInForce) Text() string {
-	what := "the fleet"
+	what := ""
 	if d.Provider != "" {
-		what = "provider " + d.Provider
+		what = "provider " + d.Provider + " "
 	}
 	effect := "no instance starts, drains or ends"
 	if d.ScaleUpOnly {
 		effect = "instances start, and none is removed for lack of jobs, age or a newer definition"
 	}
-	return fmt.Sprintf("%s frozen by %s on %s%s: %s", what, d.Decided.By, text.Moment(d.Decided.At.Time()),
+	return fmt.Sprintf("%sfrozen by %s on %s%s: %s", what, d.Decided.By, text.Moment(d.Decided.At.Time()),
 		text.Comment(d.Decided.Comment), effect)
 }
 
@@ -61,11 +61,11 @@ type QuarantineInForce struct {
 
 // Text implements Detail.
 func (d QuarantineInForce) Text() string {
-	what := "the fleet"
+	what := ""
 	if d.Image != "" {
-		what = "the fleet's image"
+		what = "image "
 	}
-	return fmt.Sprintf("%s quarantined by %s on %s%s: its instances get no jobs and no new ones start",
+	return fmt.Sprintf("%squarantined by %s on %s%s: its instances get no jobs and no new ones start",
 		what, d.Decided.By, text.Moment(d.Decided.At.Time()), text.Comment(d.Decided.Comment))
 }
 
