@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -45,7 +44,7 @@ func newPluginLog(logger *slog.Logger, redacted *redactor) *pluginLog {
 }
 
 // read handles standard error until it ends.
-func (l *pluginLog) read(stderr *os.File) {
+func (l *pluginLog) read(stderr io.ReadCloser) {
 	defer stderr.Close()
 	defer l.ended()
 	lines := bufio.NewReaderSize(stderr, maxLogLine)

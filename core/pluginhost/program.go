@@ -85,8 +85,8 @@ func (p *program) Start(context.Context) error {
 	}
 	handshake, accepted := io.Pipe()
 	p.handshake = handshake
-	p.pumps.Go(func() { p.readStdout(pipes.stdout.read, accepted) })
-	p.pumps.Go(func() { p.log.read(pipes.stderr.read) })
+	p.pumps.Go(func() { p.readStdout(outputPipe{pipes.stdout.read}, accepted) })
+	p.pumps.Go(func() { p.log.read(outputPipe{pipes.stderr.read}) })
 	return nil
 }
 

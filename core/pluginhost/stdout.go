@@ -3,7 +3,6 @@ package pluginhost
 import (
 	"bufio"
 	"io"
-	"os"
 	"regexp"
 	"time"
 )
@@ -20,7 +19,7 @@ const maxHandshake = 32 << 10
 // readStdout passes the handshake on and reads everything else away. Anything
 // before it would break the start, and an unread pipe stops the plugin once
 // 64 KiB are in it.
-func (p *program) readStdout(stdout *os.File, handshake *io.PipeWriter) {
+func (p *program) readStdout(stdout io.ReadCloser, handshake *io.PipeWriter) {
 	defer stdout.Close()
 	lines := bufio.NewReaderSize(stdout, maxHandshake)
 	for within := false; ; {
