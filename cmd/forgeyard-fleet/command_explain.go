@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
+
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
@@ -55,7 +57,7 @@ func (a *app) explainCommand() *cobra.Command {
 
 func (a *app) renderExplanation(f view.Fleet, manager string) {
 	a.printf("%s has %s of %d desired: %d ready (%s), %d starting.\n", f.Address,
-		plural(f.Counts.Capacity, "instance"), f.Desired, f.Counts.Ready, busyWords(f, manager), f.Counts.Provisioning)
+		text.Plural(f.Counts.Capacity, "instance"), f.Desired, f.Counts.Ready, busyWords(f, manager), f.Counts.Provisioning)
 	a.printf("\nWhy %d\n", f.Desired)
 	a.renderBounds("  ", f.Bounds)
 	a.renderNextWarm("  ", f.NextWarm)

@@ -82,7 +82,7 @@ func (a *app) renderToJoin(indent string, f fleet.FleetAddress, hosts []planner.
 	if len(hosts) == 1 {
 		wait = "waits"
 	}
-	a.printf("%s%s %s to be joined. Run:\n", indent, plural(len(hosts), "host"), wait)
+	a.printf("%s%s %s to be joined. Run:\n", indent, text.Plural(len(hosts), "host"), wait)
 	for _, h := range hosts {
 		command := []string{"forgeyard-fleet", "token", "create", "--join", h.Host}
 		if h.Ambiguous {

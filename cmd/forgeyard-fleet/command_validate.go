@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
+
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config"
@@ -32,8 +34,8 @@ func (a *app) validateCommand() *cobra.Command {
 			}
 			a.printf(
 				"The fleet files are valid: %s, %s.\n",
-				plural(len(d.Fleets), "fleet"),
-				plural(len(d.Providers), "provider"),
+				text.Plural(len(d.Fleets), "fleet"),
+				text.Plural(len(d.Providers), "provider"),
 			)
 			return nil
 		},

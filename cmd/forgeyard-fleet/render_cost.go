@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
+
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 )
@@ -34,7 +36,7 @@ func costParts(c *planner.CostReport) []string {
 		)
 	}
 	if c.Unpriced > 0 {
-		parts = append(parts, fmt.Sprintf("%s without a known price not included", plural(c.Unpriced, "instance")))
+		parts = append(parts, fmt.Sprintf("%s without a known price not included", text.Plural(c.Unpriced, "instance")))
 	}
 	return parts
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
+
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -38,7 +40,7 @@ func (a *app) renderInstance(i view.Instance) {
 		}
 	}
 	for _, op := range i.Operations {
-		a.printf("  %s %s: %s after %s", op.Kind, op.ID, op.State, plural(op.Attempts, "call"))
+		a.printf("  %s %s: %s after %s", op.Kind, op.ID, op.State, text.Plural(op.Attempts, "call"))
 		if !op.Reason.IsZero() {
 			a.printf("; %s", op.Reason)
 		}
@@ -54,7 +56,7 @@ func (a *app) renderFacts(i view.Instance) {
 	if r := i.Runner; r != nil {
 		fact("runner", "%s", r.ID)
 		fact("agent", "%s at %s, %s, last heartbeat %s ago", r.AgentVersion, r.Address, r.Phase, a.ago(r.LastBeat))
-		fact("jobs", "%s", plural(r.JobsRun, "job")+" done")
+		fact("jobs", "%s", text.Plural(r.JobsRun, "job")+" done")
 		if r.LastExit != "" {
 			fact("last job", "%s", r.LastExit)
 		}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
+
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
@@ -56,22 +58,22 @@ func (a *app) renderPlan(p plans.Plan) {
 		a.renderReason("", "! ", u.Reason)
 	}
 	if p.Unresolved > 0 {
-		a.printf("! %s of provider calls: the next apply inspects the provider.\n", plural(p.Unresolved, "unknown outcome"))
+		a.printf("! %s of provider calls: the next apply inspects the provider.\n", text.Plural(p.Unresolved, "unknown outcome"))
 	}
 	if n := len(p.Unrecorded); n > 0 {
-		a.printf("! %s without a live record, not changed by this plan:\n", plural(n, "resource"))
+		a.printf("! %s without a live record, not changed by this plan:\n", text.Plural(n, "resource"))
 		a.renderUnrecorded(p.Unrecorded)
 	}
 	if !p.HasChanges() {
-		a.printf("No changes. %s, %s.", plural(len(p.Preview.Fleets), "fleet"), plural(instances(p.Preview), "instance"))
+		a.printf("No changes. %s, %s.", text.Plural(len(p.Preview.Fleets), "fleet"), text.Plural(instances(p.Preview), "instance"))
 		if starts > 0 {
-			a.printf(" %s to start to reach the desired number.", plural(starts, "instance"))
+			a.printf(" %s to start to reach the desired number.", text.Plural(starts, "instance"))
 		}
 		a.printf("%s\n", unseen)
 		return
 	}
 	a.printf("Plan: %d to create, %d to change, %d to remove; %s to start, %d to replace, %d to scale down.%s\n",
-		sums[config.Create], sums[config.Modify], sums[config.Drain], plural(starts, "instance"), replaced, leave, unseen)
+		sums[config.Create], sums[config.Modify], sums[config.Drain], text.Plural(starts, "instance"), replaced, leave, unseen)
 }
 
 // renderRenames points to moved blocks if fleets both appear and disappear: a fleet with
@@ -130,7 +132,7 @@ func (a *app) renderPreview(f planner.FleetPlan) {
 		a.printf("      %s %s: %s%s\n", act.Kind, act.Instance, act.Reason, afterJob(act))
 	}
 	if n := len(f.Drifted); n > 0 {
-		a.printf("      %s to replace, each after its job\n", plural(n, "instance"))
+		a.printf("      %s to replace, each after its job\n", text.Plural(n, "instance"))
 	}
 	if f.Rollout != nil {
 		a.renderReason("      ", "", f.Rollout.Reason)
@@ -201,25 +203,10 @@ func orNone(text string) string {
 	return text
 }
 
-// plural is "1 fleet", "2 fleets".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // pluralVerb is "1 instance uses", "2 instances use".
 func pluralVerb(n int, noun, verb string) string {
 	if n == 1 {
 		verb += "s"
 	}
-	return plural(n, noun) + " " + verb
-}
-
-func isAre(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
+	return text.Plural(n, noun) + " " + verb
 }

@@ -1,6 +1,9 @@
 package main
 
-import "github.com/forgeyard/forgeyard-fleet/core/fleet"
+import (
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
+)
 
 // shownRefusals is how many kinds of refusals the status shows.
 const shownRefusals = 5
@@ -26,7 +29,7 @@ func (a *app) renderRefusal(r fleet.Refusal) {
 	}
 	a.printf(
 		"  ! %s%s (%s), last %s ago from %s: %s\n",
-		plural(r.Calls, "call"),
+		text.Plural(r.Calls, "call"),
 		whose,
 		r.Code,
 		a.ago(r.At),

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
+
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/replay"
 )
@@ -27,7 +29,7 @@ func (a *app) showSimulated(all []simulated, asJSON bool) error {
 }
 
 func (a *app) renderReplay(r *replay.Result) {
-	a.printf("%s from %s to %s.\n", plural(r.Jobs, "job"), moment(r.Begin), moment(r.End))
+	a.printf("%s from %s to %s.\n", text.Plural(r.Jobs, "job"), moment(r.Begin), moment(r.End))
 	a.renderUnrun("", r)
 	a.printf(
 		"\nWaiting time for an instance: median %s, 95%% %s, 99%% %s, maximum %s, average %s; %s of the jobs waited.\n",
@@ -118,7 +120,7 @@ func costs(r *replay.Result) string {
 // renderComparison shows two replays of the same jobs, with what each is better at.
 func (a *app) renderComparison(first, second simulated) {
 	one, other := first.Result, second.Result
-	a.printf("%s from %s to %s.\n", plural(one.Jobs, "job"), moment(one.Begin), moment(one.End))
+	a.printf("%s from %s to %s.\n", text.Plural(one.Jobs, "job"), moment(one.Begin), moment(one.End))
 	for _, s := range []simulated{first, second} {
 		if s.Result.Unrunnable+s.Result.Unfinished > 0 {
 			a.printf("\n%s:\n", s.Directory)

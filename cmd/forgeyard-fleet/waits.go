@@ -24,11 +24,11 @@ func waitsFor(res progress.Progress) string {
 
 // state counts the instances, and what isn't known of them.
 func state(res progress.Progress) string {
-	text := sum(res)
+	summary := sum(res)
 	if res.Unresolved > 0 {
-		text += ", " + plural(res.Unresolved, "unknown outcome")
+		summary += ", " + text.Plural(res.Unresolved, "unknown outcome")
 	}
-	return text
+	return summary
 }
 
 // reasons are sentences without their full stops: why the fleets don't match the
@@ -38,7 +38,7 @@ func reasons(res progress.Progress) (out []string) {
 		out = append(out, strings.TrimSuffix(fmt.Sprintf(format, args...), "."))
 	}
 	if n := len(res.Silent); n > 0 {
-		say("%s no longer sending heartbeats", plural(n, "instance")+" "+isAre(n))
+		say("%s no longer sending heartbeats", text.Plural(n, "instance")+" "+text.Are(n))
 	}
 	for _, held := range heldBack(res) {
 		say("%s held back: %s", held.who(), held.hold.Reason)
@@ -93,7 +93,7 @@ func heldBack(res progress.Progress) (all []*held) {
 }
 
 // who is "demo is", "demo, spot are".
-func (h *held) who() string { return strings.Join(h.names, ", ") + " " + isAre(len(h.names)) }
+func (h *held) who() string { return strings.Join(h.names, ", ") + " " + text.Are(len(h.names)) }
 
 // isReason says that what is wrong with a provider is why a fleet is held back, and
 // so needn't be said twice.

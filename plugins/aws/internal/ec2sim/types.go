@@ -95,7 +95,7 @@ func (t *instanceType) quota(spot bool) string {
 func (t *instanceType) spotPrice(zoneIndex int, at time.Time) string {
 	full, err := strconv.ParseFloat(t.OnDemand, 64)
 	if err != nil {
-		panic("ec2sim: the price of " + t.Name + "is not a number: " + err.Error())
+		panic("ec2sim: the price of " + t.Name + " is not a number: " + err.Error())
 	}
 	share := 0.34 + 0.03*float64(zoneIndex) + 0.01*float64(at.Hour()%4)
 	return strconv.FormatFloat(full*share, 'f', 6, 64)
