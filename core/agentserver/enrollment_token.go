@@ -2,6 +2,7 @@ package agentserver
 
 import (
 	"context"
+	"errors"
 
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -25,6 +26,9 @@ func resolveToken(ctx context.Context, store Store, tokens *pki.Tokens, shown st
 		return enrollmentToken{}, unknownToken()
 	}
 	subjects, err := store.TokenSubjects(ctx, key)
+	if _, pending := errors.AsType[*fleet.ClaimPendingError](err); pending {
+		return enrollmentToken{}, tryLater("the instance of this join command isn't stored yet").with("operation", key)
+	}
 	if err != nil {
 		return enrollmentToken{}, storeFailed("read what a token is bound to", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/orders"
+	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
@@ -57,6 +58,20 @@ func labManager(t *testing.T, now *time.Time) *Daemon {
 	return m
 }
 
+// takeUp writes what claims ask for, as the first step of the loop does, and gives the
+// state with it.
+func takeUp(t *testing.T, m *Daemon) snapshot.State {
+	t.Helper()
+	state, err := m.store.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.store.Commit(t.Context(), store.Change{Instances: state.Instances, Operations: state.Operations}); err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
 func TestJoinClaimsTheHostBeforeAnybodySeesItsToken(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := labManager(t, &now)
@@ -76,6 +91,10 @@ func TestJoinClaimsTheHostBeforeAnybodySeesItsToken(t *testing.T) {
 		t.Errorf("%+v for %+v", ticket, i)
 	}
 	token := tokenIn(t, ticket.Command)
+	if _, err := m.store.TokenSubjects(ctx, i.Key); err == nil {
+		t.Error("the token is good before the loop has written its instance")
+	}
+	takeUp(t, m)
 	subject, _, err := m.store.EnrollmentSubject(ctx, i.Key)
 	if err != nil || !m.Enrollment.Verify(token, subject.Operation) ||
 		!subject.Operation.TokenExpires.Equal(claim.Expires) {
@@ -158,10 +177,7 @@ func TestJoinRefusesAFullFleetAndAHostThatIsJoined(t *testing.T) {
 		}
 	}
 	conflict("a full fleet", orders.JoinRequest{Host: "b", Fleet: "any"}, "max = 1")
-	state, err := m.store.Load(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := takeUp(t, m)
 	i := state.Instances[0]
 	if err := m.store.Enroll(
 		ctx,

@@ -26,6 +26,14 @@ func (e *AlreadyEnrolledError) Error() string {
 	return fmt.Sprintf("the token of operation %s was already spent by runner %s", e.Existing.Operation, e.Existing.ID)
 }
 
+// ClaimPendingError says that a token is one of a claim whose instance the loop hasn't
+// written yet: it is good in a moment.
+type ClaimPendingError struct{ Operation OperationID }
+
+func (e *ClaimPendingError) Error() string {
+	return fmt.Sprintf("the instance of operation %s isn't written yet", e.Operation)
+}
+
 // VoidTokenError says that the operation has another token than the one that was
 // shown: it was renewed meanwhile.
 type VoidTokenError struct{ Operation OperationID }

@@ -10,8 +10,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
-// RequestAsset is the instance that gets a claimed asset, and the operation that
-// tells the plugin so, for whoever stores them with the claim. The instance is
+// RequestAsset is the instance that a claim of an asset asks for, and the operation that
+// tells the plugin so. The loop writes them. The instance is
 // Provisioning from the start: the claim is the intent, and its token may be used
 // at once. There is nothing that the provider could store tags with. newID makes a ULID
 // for a time, agentVersion is the version that the host must run.

@@ -9,6 +9,16 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
+// takeUpClaims writes the instances that claims ask for, with their operations.
+func (w *step) takeUpClaims(unwritten []fleet.CapacityInstanceID) {
+	for _, id := range unwritten {
+		if r := w.byID[id]; r != nil {
+			r.dirty = true
+			r.edit(r.provision)
+		}
+	}
+}
+
 // joinClaims joins the claims with their rows.
 func (w *step) joinClaims(claims []fleet.AssetClaim) {
 	for n := range claims {

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,6 +22,8 @@ type lab struct {
 	*world
 	assets []fleet.Asset
 	claims []fleet.AssetClaim
+	// pending is what claims ask for, until the loop writes it.
+	pending snapshot.State
 }
 
 func newLab(t *testing.T, hosts ...string) *lab {
@@ -64,6 +67,9 @@ func (l *lab) Load(ctx context.Context) (snapshot.State, error) {
 	s, err := l.store.Load(ctx)
 	s.Providers = []fleet.Provider{{Address: local, Assets: l.assets}}
 	s.Claims = slices.Clone(l.claims)
+	s.Instances = append(s.Instances, l.pending.Instances...)
+	s.Operations = append(s.Operations, l.pending.Operations...)
+	s.Unwritten = slices.Clone(l.pending.Unwritten)
 	return s, err
 }
 
@@ -73,7 +79,13 @@ func (l *lab) Commit(ctx context.Context, c store.Change) error {
 			l.claims = slices.DeleteFunc(l.claims, func(a fleet.AssetClaim) bool { return a.Instance == i.ID })
 		}
 	}
-	return l.store.Commit(ctx, c)
+	if err := l.store.Commit(ctx, c); err != nil {
+		return err
+	}
+	if len(c.Instances) > 0 {
+		l.pending = snapshot.State{}
+	}
+	return nil
 }
 
 // claim is `token create --join` for a host.
@@ -92,7 +104,8 @@ func (l *lab) claim(host string) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	l.store.instances[i.ID], l.store.operations[op.ID] = i, op
+	l.pending.Instances, l.pending.Operations = append(l.pending.Instances, i), append(l.pending.Operations, op)
+	l.pending.Unwritten = append(l.pending.Unwritten, i.ID)
 	l.claims = append(
 		l.claims,
 		fleet.AssetClaim{Provider: local, Asset: host, Instance: i.ID, Expires: l.now.Add(fleet.JoinTokenLife)},
@@ -185,6 +198,56 @@ func TestAClaimedHostMayTakeADayToBeJoined(t *testing.T) {
 	}
 }
 
+func TestTheNextStepWritesWhatAClaimAsksFor(t *testing.T) {
+	for name, between := range map[string]func(*lab){
+		"the step after the claim":  func(*lab) {},
+		"a step that isn't stored":  func(l *lab) { l.fails() },
+		"the next manager":          func(l *lab) { l.begin() },
+		"a manager that is killed":  func(l *lab) { l.fails(); l.begin() },
+		"a manager of the next day": func(l *lab) { l.now = l.now.Add(20 * time.Hour); l.begin() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, "a")
+			l.goOn(time.Minute, nil)
+			l.claim("a")
+			asked := l.pending
+			if len(l.store.instances) != 0 {
+				t.Fatal("the claim wrote an instance")
+			}
+			between(l)
+			l.goOn(time.Minute, nil)
+			i := l.only()
+			if i.ID != asked.Unwritten[0] || i.Key != asked.Operations[0].ID || i.State != fleet.Bootstrapping {
+				t.Errorf("%s: want %s with the key %s", l.describe(), asked.Unwritten[0], asked.Operations[0].ID)
+			}
+			if len(l.calls) != 1 {
+				t.Errorf("the plugin was told %v", l.calls)
+			}
+		})
+	}
+}
+
+// fails runs a step whose commit fails.
+func (l *lab) fails() {
+	l.t.Helper()
+	l.store.fail = errors.New("disk full")
+	if _, err := l.loop.Step(l.t.Context(), l.now, nil); err == nil {
+		l.t.Error("the step was stored")
+	}
+	l.store.fail = nil
+}
+
+func TestAClaimThatExpiresBeforeItIsTakenUpIsReleased(t *testing.T) {
+	l := newLab(t, "a")
+	l.claim("a")
+	l.now = l.now.Add(fleet.JoinTokenLife + time.Minute) // no manager ran meanwhile
+	l.begin()
+	l.goOn(time.Minute, nil)
+	if len(l.live()) > 0 || len(l.claims) > 0 || len(l.calls) > 0 {
+		t.Errorf("%s, claims %v, calls %v", l.describe(), l.claims, l.calls)
+	}
+}
+
 func TestAClaimThatNobodyUsedExpires(t *testing.T) {
 	l := newLab(t, "a")
 	l.claim("a")
@@ -208,6 +271,7 @@ func TestAClaimThatNobodyUsedExpires(t *testing.T) {
 func TestAnAgentThatIsFasterThanThePluginIsTaken(t *testing.T) {
 	l := newLab(t, "a")
 	l.claim("a")
+	l.step()
 	l.enroll(l.only())
 	l.goOn(time.Minute, l.beats)
 	if l.only().State != fleet.Healthy {
@@ -231,6 +295,7 @@ func TestALostAnswerAboutAClaimedHostIsFoundByItsClaim(t *testing.T) {
 func TestAReleasedHostIsDrainedProvenIdleAndFree(t *testing.T) {
 	l := newLab(t, "a", "b")
 	l.claim("a")
+	l.step()
 	l.enroll(l.only())
 	l.goOn(time.Minute, l.beats)
 	f := l.store.fleets["f1"]
@@ -254,6 +319,7 @@ func TestAReleasedHostIsDrainedProvenIdleAndFree(t *testing.T) {
 func TestAHostThatLeftTheInventoryIsReleasedAfterItsJob(t *testing.T) {
 	l := newLab(t, "a", "b")
 	l.claim("a")
+	l.step()
 	l.enroll(l.only())
 	l.goOn(time.Minute, l.beats)
 	l.assets = l.assets[1:]
@@ -271,6 +337,7 @@ func TestAHostThatLeftTheInventoryIsReleasedAfterItsJob(t *testing.T) {
 func TestASilentHostIsReleasedBySilenceAlone(t *testing.T) {
 	l := newLab(t, "a")
 	l.claim("a")
+	l.step()
 	l.enroll(l.only())
 	l.goOn(time.Minute, l.beats)
 	l.goOn(time.Hour, nil)

@@ -130,6 +130,7 @@ func newStep(now time.Time, s snapshot.State) *step {
 		}
 	}
 	w.joinClaims(s.Claims)
+	w.takeUpClaims(s.Unwritten)
 	slices.SortFunc(w.rows, func(a, b *row) int { return cmp.Compare(a.ID, b.ID) })
 	return w
 }

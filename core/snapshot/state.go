@@ -17,6 +17,9 @@ type State struct {
 	Departing  []fleet.CapacityInstance
 	Operations []fleet.Operation
 	Runners    []fleet.Runner
+	// Unwritten are those of Instances that claims ask for, in the order of ids: the next
+	// step of the loop writes them, each with its operation.
+	Unwritten []fleet.CapacityInstanceID
 	// Commitments are what ended instances are paid for, as far as that may be of today or
 	// later. They are shared with other States: don't change them.
 	Commitments []fleet.Commitment

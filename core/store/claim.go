@@ -9,7 +9,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// NewClaim is an asset with everything that its claim makes.
+// NewClaim is an asset with the instance and the operation that its claim asks for.
 type NewClaim struct {
 	Claim     fleet.AssetClaim
 	Instance  fleet.CapacityInstance
@@ -33,28 +33,34 @@ type ClaimRefusedError struct{ Reason string }
 
 func (e *ClaimRefusedError) Error() string { return e.Reason }
 
-// ClaimAsset stores an instance, its operation and the claim on its asset, all or
-// none. Where another instance has the asset the error is an *AssetTakenError;
-// where the fleet is full, or no longer what it was, a *ClaimRefusedError.
+// pendingClaim is what a claim asks for, until the loop has written it.
+type pendingClaim struct {
+	Instance  fleet.CapacityInstance `json:"instance"`
+	Operation fleet.Operation        `json:"operation"`
+}
+
+// ClaimAsset stores the claim on an asset. The instance and the operation that it asks
+// for are in the State of the next Load, and in their tables once the loop has
+// committed them. Where another instance has the asset the error is an
+// *AssetTakenError; where the fleet is full, or no longer what it was, a
+// *ClaimRefusedError.
 func (s *Store) ClaimAsset(ctx context.Context, c NewClaim) error {
 	doing := fmt.Sprintf("claim %s of provider.%s", c.Claim.Asset, c.Claim.Provider)
 	record, err := encode(c.Claim)
 	if err != nil {
 		return s.failed(doing, err)
 	}
-	return s.write(ctx, doing, func(tx *sql.Tx, revision int64) error {
+	pending, err := encode(pendingClaim{c.Instance, c.Operation})
+	if err != nil {
+		return s.failed(doing, err)
+	}
+	return s.write(ctx, doing, func(tx *sql.Tx, _ int64) error {
 		if err := mayClaim(ctx, tx, c); err != nil {
 			return err
 		}
-		if err := s.upsertInstances(ctx, tx, revision, []fleet.CapacityInstance{c.Instance}); err != nil {
-			return err
-		}
-		if err := s.upsertOperations(ctx, tx, revision, []fleet.Operation{c.Operation}); err != nil {
-			return err
-		}
-		result, err := tx.ExecContext(ctx, `INSERT INTO claim (provider, asset, instance, record) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (provider, asset) DO NOTHING`,
-			string(c.Claim.Provider), storable(c.Claim.Asset), string(c.Claim.Instance), record)
+		result, err := tx.ExecContext(ctx, `INSERT INTO claim (provider, asset, instance, operation, pending, record)
+			VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (provider, asset) DO NOTHING`,
+			string(c.Claim.Provider), storable(c.Claim.Asset), string(c.Claim.Instance), string(c.Operation.ID), pending, record)
 		if err != nil {
 			return err
 		}
@@ -80,6 +86,15 @@ func mayClaim(ctx context.Context, tx *sql.Tx, c NewClaim) error {
 		string(c.Instance.Fleet)).
 		Scan(&live); err != nil {
 		return err
+	}
+	pending, err := pendingClaims(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for _, other := range pending {
+		if other.Instance.Fleet == c.Instance.Fleet {
+			live++
+		}
 	}
 	if live >= c.Max {
 		return &ClaimRefusedError{
@@ -115,7 +130,8 @@ func (s *Store) RenewJoinToken(ctx context.Context, c fleet.AssetClaim, audit Au
 	return s.write(ctx, doing, func(tx *sql.Tx, _ int64) error {
 		result, err := tx.ExecContext(ctx, `UPDATE claim SET record = $1 WHERE provider = $2 AND asset = $3 AND instance = $4
 			AND NOT EXISTS (SELECT 1 FROM runner WHERE runner.instance = claim.instance)
-			AND EXISTS (SELECT 1 FROM instance WHERE instance.id = claim.instance AND instance.state IN ('provisioning', 'bootstrapping'))`,
+			AND (pending <> '' OR EXISTS (SELECT 1 FROM instance
+				WHERE instance.id = claim.instance AND instance.state IN ('provisioning', 'bootstrapping')))`,
 			record, string(c.Provider), storable(c.Asset), string(c.Instance))
 		if err != nil {
 			return err
@@ -135,6 +151,42 @@ func (s *Store) RenewJoinToken(ctx context.Context, c fleet.AssetClaim, audit Au
 // claims reads all claims.
 func claims(ctx context.Context, tx *sql.Tx) ([]fleet.AssetClaim, error) {
 	return recordsOf(ctx, tx, decode[fleet.AssetClaim], `SELECT record FROM claim ORDER BY provider, asset`)
+}
+
+// pendingClaims are what claims ask for and the loop has yet to write.
+func pendingClaims(ctx context.Context, tx *sql.Tx) ([]pendingClaim, error) {
+	return recordsOf(ctx, tx, decode[pendingClaim], `SELECT pending FROM claim WHERE pending <> '' ORDER BY instance`)
+}
+
+// takeUpClaims notes that the instances of claims are written.
+func takeUpClaims(ctx context.Context, tx *sql.Tx, instances []fleet.CapacityInstance) error {
+	for _, i := range instances {
+		if i.Asset == "" {
+			continue
+		}
+		if _, err := tx.ExecContext(ctx,
+			`UPDATE claim SET pending = '' WHERE instance = $1 AND pending <> ''`, string(i.ID)); err != nil {
+			return fmt.Errorf("take up the claim of instance %s: %w", i.ID, err)
+		}
+	}
+	return nil
+}
+
+// checkPending gives a *fleet.ClaimPendingError where a claim asks for the operation.
+func (s *Store) checkPending(ctx context.Context, id fleet.OperationID) error {
+	const doing = "look for a claim"
+	asked, err := s.prepared(ctx, `SELECT COUNT(*) FROM claim WHERE operation = $1 AND pending <> ''`)
+	if err != nil {
+		return s.failed(doing, err)
+	}
+	var found int
+	if err := asked.QueryRowContext(ctx, storable(string(id))).Scan(&found); err != nil {
+		return s.failed(doing, err)
+	}
+	if found > 0 {
+		return &fleet.ClaimPendingError{Operation: id}
+	}
+	return nil
 }
 
 // releaseAssets gives the assets of terminated instances back. In the same

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -24,6 +25,64 @@ func claimed(n int, asset string) NewClaim {
 		Audit: AuditRecord{ID: id("audit", n), At: now, By: "ada", Action: "token create --join", Detail: asset},
 	}
 }
+
+// takeUp writes what claims ask for, as a step of the loop does.
+func takeUp(t *testing.T, s *Store) {
+	t.Helper()
+	state := got[snapshot.State](t)(s.Load(t.Context()))
+	var c Change
+	for _, id := range state.Unwritten {
+		n := slices.IndexFunc(state.Instances, func(i fleet.CapacityInstance) bool { return i.ID == id })
+		i := state.Instances[n]
+		n = slices.IndexFunc(state.Operations, func(op fleet.Operation) bool { return op.ID == i.Key })
+		c.Instances, c.Operations = append(c.Instances, i), append(c.Operations, state.Operations[n])
+	}
+	must(t, s.Commit(t.Context(), c))
+}
+
+func keepsClaimUntilItIsTakenUp(t *testing.T, location string) {
+	s := applied(t, open(t, location))
+	first := claimed(1, "mini-1")
+	must(t, s.ClaimAsset(t.Context(), first))
+	// Another manager begins where this one was killed.
+	s = open(t, location)
+	claim(t, s, "the next")
+	for range 2 { // what is loaded and not committed is there again
+		state := got[snapshot.State](t)(s.Load(t.Context()))
+		want := []fleet.CapacityInstanceID{first.Instance.ID}
+		if diff := cmp.Diff(want, state.Unwritten); diff != "" {
+			t.Errorf("to be written: %s", diff)
+		}
+		if diff := cmp.Diff([]fleet.CapacityInstance{first.Instance}, state.Instances); diff != "" {
+			t.Errorf("instances: %s", diff)
+		}
+		if diff := cmp.Diff([]fleet.Operation{first.Operation}, state.Operations); diff != "" {
+			t.Errorf("operations: %s", diff)
+		}
+	}
+	pending := refused[*fleet.ClaimPendingError](t, tokenError(s.TokenSubjects(t.Context(), first.Operation.ID)))
+	if pending.Operation != first.Operation.ID {
+		t.Errorf("it is of operation %s", pending.Operation)
+	}
+	renewed := first.Claim
+	renewed.Nonce, renewed.TokenHash = []byte("another"), "another hash"
+	must(t, s.RenewJoinToken(t.Context(), renewed, AuditRecord{ID: "again", At: now}))
+
+	takeUp(t, s)
+	state := got[snapshot.State](t)(s.Load(t.Context()))
+	if len(state.Unwritten) != 0 || len(state.Instances) != 1 {
+		t.Errorf("after the step: %d instances, to be written %v", len(state.Instances), state.Unwritten)
+	}
+	subjects, err := s.TokenSubjects(t.Context(), first.Operation.ID)
+	if err != nil || len(subjects) != 1 || subjects[0].Operation.TokenHash != "another hash" {
+		t.Errorf("%v: the token is bound to %+v", err, subjects)
+	}
+	if none, err := s.TokenSubjects(t.Context(), "another"); err != nil || len(none) != 0 {
+		t.Errorf("an operation that no claim asks for: %v, %v", none, err)
+	}
+}
+
+func tokenError(_ []fleet.EnrollmentSubject, err error) error { return err }
 
 func claimsAssetOnce(t *testing.T, location string) {
 	s := applied(t, open(t, location))
@@ -73,6 +132,7 @@ func releasesAsset(t *testing.T, location string) {
 	s := applied(t, open(t, location))
 	first := claimed(1, "mini-1")
 	must(t, s.ClaimAsset(t.Context(), first))
+	takeUp(t, s)
 	must(t, s.Enroll(t.Context(), enrolled(1), first.Claim.TokenHash))
 	subject, _, err := s.EnrollmentSubject(t.Context(), first.Operation.ID)
 	must(t, err)
@@ -108,7 +168,9 @@ func refusesClaim(t *testing.T, location string) {
 	full := claimed(2, "mini-2")
 	full.Max = 1
 	must(t, s.ClaimAsset(t.Context(), claimed(1, "mini-1")))
-	refused[*ClaimRefusedError](t, s.ClaimAsset(t.Context(), full))
+	refused[*ClaimRefusedError](t, s.ClaimAsset(t.Context(), full)) // the claim counts
+	takeUp(t, s)
+	refused[*ClaimRefusedError](t, s.ClaimAsset(t.Context(), full)) // its instance does, once
 	stale := claimed(2, "mini-2")
 	stale.Serial = 9
 	refused[*ClaimRefusedError](t, s.ClaimAsset(t.Context(), stale))
@@ -138,6 +200,7 @@ func renewsJoinToken(t *testing.T, location string) {
 	renewed := first.Claim
 	renewed.Nonce, renewed.TokenHash = []byte("another"), "another hash"
 	must(t, s.RenewJoinToken(t.Context(), renewed, AuditRecord{ID: "again", At: now}))
+	takeUp(t, s)
 	// A step that saw the claim before writes the operation; the token stays.
 	must(t, s.Commit(t.Context(), Change{Operations: []fleet.Operation{first.Operation}}))
 	subject, _, err := s.EnrollmentSubject(t.Context(), first.Operation.ID)

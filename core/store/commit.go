@@ -42,6 +42,9 @@ func (s *Store) Commit(ctx context.Context, change Change) error {
 		if err := s.upsertOperations(ctx, tx, revision, change.Operations); err != nil {
 			return err
 		}
+		if err := takeUpClaims(ctx, tx, change.Instances); err != nil {
+			return err
+		}
 		if err := releaseAssets(ctx, tx, revision, change.Instances); err != nil {
 			return err
 		}

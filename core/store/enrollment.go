@@ -35,8 +35,9 @@ func (s *Store) RunnerSubject(ctx context.Context, id fleet.RunnerID) (fleet.Enr
 // TokenSubjects finds what the token with this key is bound to: the operation with this
 // id, or the operations of the batch with this key, in their order. There are fewer of
 // those than went out where some were pruned, and none where there is no such operation
-// and no such batch. What they point to is shared with other calls and must not be
-// changed.
+// and no such batch. Where the operation is one that a claim asks for and the loop has yet
+// to write, the error is a *fleet.ClaimPendingError. What they point to is shared with other
+// calls and must not be changed.
 func (s *Store) TokenSubjects(ctx context.Context, key fleet.OperationID) ([]fleet.EnrollmentSubject, error) {
 	one, found, err := s.EnrollmentSubject(ctx, key)
 	if err != nil {
@@ -44,6 +45,9 @@ func (s *Store) TokenSubjects(ctx context.Context, key fleet.OperationID) ([]fle
 	}
 	if found {
 		return []fleet.EnrollmentSubject{one}, nil
+	}
+	if err := s.checkPending(ctx, key); err != nil {
+		return nil, err
 	}
 	return s.batchSubjects(ctx, key)
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -22,6 +23,7 @@ func (s *Store) LoadApplied(ctx context.Context) (applied AppliedDefinition, sta
 	// newer than what the transaction sees.
 	last := s.loaded.Load()
 	next := rowCache{}
+	var pending []pendingClaim
 	err = s.read(ctx, "load the state", func(tx *sql.Tx) error {
 		if applied, _, err = currentDefinition(ctx, tx); err != nil {
 			return err
@@ -37,6 +39,9 @@ func (s *Store) LoadApplied(ctx context.Context) (applied AppliedDefinition, sta
 			return err
 		}
 		if state.Claims, err = claims(ctx, tx); err != nil {
+			return err
+		}
+		if pending, err = pendingClaims(ctx, tx); err != nil {
 			return err
 		}
 		if state.Rollouts, err = rollouts(ctx, tx); err != nil {
@@ -63,7 +68,23 @@ func (s *Store) LoadApplied(ctx context.Context) (applied AppliedDefinition, sta
 	}
 	state.Commitments = next.commitments.list
 	state.Instances, state.Departing = split(state.Instances)
+	addPending(&state, pending)
 	return applied, state, nil
+}
+
+// addPending adds what claims ask for to what is written, in the order of ids.
+func addPending(state *snapshot.State, pending []pendingClaim) {
+	if len(pending) == 0 {
+		return
+	}
+	state.Instances, state.Operations = slices.Clone(state.Instances), slices.Clone(state.Operations)
+	for _, p := range pending {
+		state.Instances = append(state.Instances, p.Instance)
+		state.Operations = append(state.Operations, p.Operation)
+		state.Unwritten = append(state.Unwritten, p.Instance.ID)
+	}
+	slices.SortFunc(state.Instances, func(a, b fleet.CapacityInstance) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(state.Operations, func(a, b fleet.Operation) int { return cmp.Compare(a.ID, b.ID) })
 }
 
 // split takes the departing apart from the live ones.

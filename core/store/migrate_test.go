@@ -50,7 +50,7 @@ func refusesNewer(t *testing.T, location string) {
 		must(t, opened.Close())
 	}
 	newer := refused[*NewerError](t, err)
-	if newer.Stored != 9999 || newer.Known != 12 || !strings.Contains(err.Error(), "use the newer program") {
+	if newer.Stored != 9999 || newer.Known != 13 || !strings.Contains(err.Error(), "use the newer program") {
 		t.Errorf("unhelpful refusal: %v", err)
 	}
 }

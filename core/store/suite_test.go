@@ -60,6 +60,7 @@ func runSuite(t *testing.T, location func(testing.TB) string) {
 		{"instances are recalled by what made them, ended or not", recalls},
 		{"an asset is claimed once, by whichever of two is first", claimsAssetOnce},
 		{"a claim is released with its instance, and its runner revoked", releasesAsset},
+		{"a claim is kept until the loop writes its instance", keepsClaimUntilItIsTakenUp},
 		{"a fleet that is full, removed or changed takes no claim", refusesClaim},
 		{"a renewed join token voids the one before, until an agent enrolled", renewsJoinToken},
 		{"people's lists are filtered, ordered and limited", lists},

@@ -94,6 +94,10 @@ func (h *host) enroll() {
 		h.w.after(beatEvery, h.enroll)
 		return
 	}
+	if slices.ContainsFunc(h.w.store.pending, func(p pendingClaim) bool { return p.instance.ID == h.instance }) {
+		h.w.after(beatEvery, h.enroll) // its claim isn't taken up yet
+		return
+	}
 	i, known := h.w.store.instances[h.instance]
 	if !known || !lifecycle.AcceptsEnrollment(i.State) || h.w.now().After(h.w.store.tokenExpires(i)) {
 		return // refused for good

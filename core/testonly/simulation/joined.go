@@ -68,6 +68,10 @@ func (w *world) joinHost(random *rand.Rand) {
 			taken[i.Asset] = true
 		}
 	}
+	for _, p := range w.store.pending {
+		live++
+		taken[p.instance.Asset] = true
+	}
 	free := slices.DeleteFunc(slices.Clone(w.store.assets), func(a fleet.Asset) bool { return taken[a.ID] })
 	if !w.manager.alive || live >= f.Scaling.Max || len(free) == 0 {
 		return
@@ -122,13 +126,17 @@ func (w *world) releaseHost(random *rand.Rand) {
 	w.manager.stepSoon(0)
 }
 
-// claim stores a claim with its instance and operation, as `token create --join`
-// does.
+// pendingClaim is what a claim asks for.
+type pendingClaim struct {
+	instance  fleet.CapacityInstance
+	operation fleet.Operation
+}
+
+// claim stores a claim with what it asks for, as `token join` does.
 func (m *memoryStore) claim(i fleet.CapacityInstance, op fleet.Operation, c fleet.AssetClaim) {
 	m.commits++
-	m.instances[i.ID], m.operations[op.ID], m.stored[op.ID] = i, op, m.commits
+	m.pending = append(m.pending, pendingClaim{i, op})
 	m.claims = append(m.claims, c)
-	m.reopen()
 }
 
 // release gives the hosts of ended instances back, within their commit.

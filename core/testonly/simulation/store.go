@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -27,7 +28,9 @@ type memoryStore struct {
 	rollouts   map[fleet.RunnerFleetID]fleet.Rollout
 	assets     []fleet.Asset
 	claims     []fleet.AssetClaim
-	needed     map[fleet.RunnerFleetID]map[forecast.Slot]forecast.Run
+	// pending are the instances that claims ask for, until the loop writes them.
+	pending []pendingClaim
+	needed  map[fleet.RunnerFleetID]map[forecast.Slot]forecast.Run
 	// open are the instances that aren't concluded, in order.
 	open []fleet.CapacityInstanceID
 	// commits counts those that wrote something; stored is in which of them an
@@ -73,6 +76,10 @@ func (m *memoryStore) Load(context.Context) (snapshot.State, error) {
 			s.Runners = append(s.Runners, r)
 		}
 	}
+	for _, p := range m.pending {
+		s.Instances, s.Operations = append(s.Instances, p.instance), append(s.Operations, p.operation)
+		s.Unwritten = append(s.Unwritten, p.instance.ID)
+	}
 	for _, id := range slices.Sorted(maps.Keys(m.instances)) {
 		if commitment, paid := m.instances[id].Commitment(); paid {
 			s.Commitments = append(s.Commitments, commitment)
@@ -83,6 +90,8 @@ func (m *memoryStore) Load(context.Context) (snapshot.State, error) {
 			s.Operations = append(s.Operations, op)
 		}
 	}
+	slices.SortFunc(s.Instances, func(a, b fleet.CapacityInstance) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(s.Operations, func(a, b fleet.Operation) int { return cmp.Compare(a.ID, b.ID) })
 	return s, nil
 }
 
@@ -99,6 +108,7 @@ func (m *memoryStore) Commit(_ context.Context, c store.Change) error {
 	m.w.haltedMakesNothingNew(c, m.rollouts)
 	for _, i := range c.Instances {
 		m.instances[i.ID] = i
+		m.pending = slices.DeleteFunc(m.pending, func(p pendingClaim) bool { return p.instance.ID == i.ID })
 	}
 	for _, op := range c.Operations {
 		m.operations[op.ID] = op
