@@ -11,12 +11,12 @@ import (
 
 // The kinds of overrides, as their rows have them.
 const (
-	scaleKind        = "override"
+	scaleKind        = "scale"
 	pinKind          = "pin"
 	freezeKind       = "freeze"
 	quarantineKind   = "quarantine"
 	reservationKind  = "reservation"
-	costOverrideKind = "break_glass"
+	costOverrideKind = "cost_override"
 	rolloutKind      = "rollout"
 )
 
@@ -86,7 +86,7 @@ func (s *Store) SetOverride(ctx context.Context, order any, audit AuditRecord) e
 		expires = row.expires.UnixMicro()
 	}
 	return s.write(ctx, "set the "+row.kind+" of "+row.subject, func(tx *sql.Tx, _ int64) error {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO standing_order (kind, subject, expires, record) VALUES ($1, $2, $3, $4)
+		if _, err := tx.ExecContext(ctx, `INSERT INTO override (kind, subject, expires, record) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (kind, subject) DO UPDATE SET expires = excluded.expires, record = excluded.record`,
 			row.kind, storable(row.subject), expires, record); err != nil {
 			return err
@@ -106,7 +106,7 @@ func (s *Store) ClearOverride(ctx context.Context, order any, audit AuditRecord)
 	err = s.write(ctx, "clear the "+row.kind+" of "+row.subject, func(tx *sql.Tx, _ int64) error {
 		result, err := tx.ExecContext(
 			ctx,
-			`DELETE FROM standing_order WHERE kind = $1 AND subject = $2`,
+			`DELETE FROM override WHERE kind = $1 AND subject = $2`,
 			row.kind,
 			storable(row.subject),
 		)
@@ -133,7 +133,7 @@ func (s *Store) Overrides(ctx context.Context) (orders fleet.Overrides, err erro
 }
 
 func readOverrides(ctx context.Context, tx *sql.Tx) (orders fleet.Overrides, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT kind, record FROM standing_order ORDER BY kind, subject`)
+	rows, err := tx.QueryContext(ctx, `SELECT kind, record FROM override ORDER BY kind, subject`)
 	if err != nil {
 		return orders, err
 	}

@@ -38,12 +38,12 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (pruned Pruned, err
 			`DELETE FROM api_token WHERE (revoked > 0 AND revoked < $1) OR (expires > 0 AND expires < $1)`,
 			[]any{limit},
 		},
-		{&pruned.Overrides, `DELETE FROM standing_order WHERE expires > 0 AND expires < $1`, []any{limit}},
+		{&pruned.Overrides, `DELETE FROM override WHERE expires > 0 AND expires < $1`, []any{limit}},
 		{&pruned.Fleets, `DELETE FROM fleet WHERE retired = 1
 			AND NOT EXISTS (SELECT 1 FROM instance WHERE instance.fleet = fleet.id)
 			AND NOT EXISTS (SELECT 1 FROM decision WHERE decision.fleet = fleet.id)`, nil},
 		// About subjects that don't exist any more: no command could clear these.
-		{&pruned.Overrides, `DELETE FROM standing_order WHERE expires = 0 AND (
+		{&pruned.Overrides, `DELETE FROM override WHERE expires = 0 AND (
 			(subject LIKE 'instance:%' AND NOT EXISTS (SELECT 1 FROM instance WHERE subject = 'instance:' || instance.id)) OR
 			(subject LIKE 'fleet:%' AND NOT EXISTS (SELECT 1 FROM fleet WHERE subject = 'fleet:' || fleet.id)))`, nil},
 	}

@@ -50,7 +50,7 @@ func endRollbacks(ctx context.Context, tx *sql.Tx, fleets []fleet.RunnerFleetID)
 		}
 		if _, err := tx.ExecContext(
 			ctx,
-			`DELETE FROM standing_order WHERE kind = $1 AND subject = $2`,
+			`DELETE FROM override WHERE kind = $1 AND subject = $2`,
 			rolloutKind,
 			subjectOf("fleet", string(o.Fleet)),
 		); err != nil {

@@ -17,6 +17,7 @@ func runSuite(t *testing.T, location func(testing.TB) string) {
 	}{
 		{"a store that was opened again has its tables and rows", opensAgain},
 		{"many processes may open an empty store at once", opensAtOnce},
+		{"rows of a program before version 13 are kept", keepsEarlierRows},
 		{"a store of a newer program is refused", refusesNewer},
 		{"a store is read beside its writer and after it ended", readsBesideWriter},
 		{"a store that was opened for reading can't write", readOnlyCannotWrite},
