@@ -117,7 +117,7 @@ test-race:
 	CGO_ENABLED=1 $(GO) test -race -count=1 -run '^TestAJobThatIsLeasedInTheMomentOfAScaleDownIsNeverKilled$$' ./core/executor -tries 200
 
 # The only target that installs packages. `make test` runs the same script first, which
-# without root names what is missing and goes on.
+# without root names what is missing and continues.
 .PHONY: deps
 deps:
 	@.ci/deps

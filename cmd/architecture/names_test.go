@@ -41,17 +41,17 @@ func TestPackagesAreNamedForWhatTheyHold(t *testing.T) {
 // helper that polls a condition until a deadline, and processes that are meant
 // to hang.
 var sleepers = map[string]string{
-	"core/agent/job_test.go:waitFor":                                         "polls",
-	"core/agent/job_test.go:TestLeftoverProcessesAreFoundByMarkOrGroup":      "polls",
-	"core/queue/worker/lab_test.go:waitFor":                                  "polls",
-	"core/agentserver/world_test.go:eventually":                              "polls",
-	"core/pluginhost/death_test.go:runHost":                                  "hangs until it is killed",
-	"core/pluginhost/testplugin_test.go:servePlugin":                         "hangs until it is killed",
-	"plugin-sdk/provider/harness_test.go:eventually":                         "polls",
-	"plugins/aws/internal/aws/placing_test.go:TestKeysAtOnceShareNoFreeHost": "polls",
-	"plugins/libvirt/internal/libvirt/lab_test.go:eventually":                "polls",
-	"plugins/local/internal/local/harness_test.go:eventually":                "polls",
-	"plugins/local/internal/local/harness_test.go:playAgent":                 "is an agent that starts slowly",
+	"core/agent/job_test.go:waitFor":                                          "polls",
+	"core/agent/job_test.go:TestProcessesOfAKilledAgentAreFoundByMarkOrGroup": "polls",
+	"core/queue/worker/lab_test.go:waitFor":                                   "polls",
+	"core/agentserver/world_test.go:eventually":                               "polls",
+	"core/pluginhost/death_test.go:runHost":                                   "hangs until it is killed",
+	"core/pluginhost/testplugin_test.go:servePlugin":                          "hangs until it is killed",
+	"plugin-sdk/provider/harness_test.go:eventually":                          "polls",
+	"plugins/aws/internal/aws/placing_test.go:TestKeysAtOnceShareNoFreeHost":  "polls",
+	"plugins/libvirt/internal/libvirt/lab_test.go:eventually":                 "polls",
+	"plugins/local/internal/local/harness_test.go:eventually":                 "polls",
+	"plugins/local/internal/local/harness_test.go:playAgent":                  "is an agent that starts slowly",
 }
 
 func TestTestsDoNotSleep(t *testing.T) {

@@ -127,7 +127,7 @@ func TestADaemonStoppedInABurstGoesOnAfterItsNextStart(t *testing.T) {
 	apply := w.start("apply", "--auto-approve")
 	apply.mustSay("requested")
 	daemon.stop()
-	apply.wait() // its connection was cut; that is no matter here
+	apply.wait() // its connection was cut; that doesn't matter here
 	for _, i := range w.instances() {
 		for _, op := range i.Operations {
 			if op.State == "in_progress" {

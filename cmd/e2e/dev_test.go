@@ -24,7 +24,7 @@ func (w *workspace) script(what string) *command {
 }
 
 // The folder of "make dev" is one installation: Ctrl-C leaves its runners alone,
-// the next start goes on with them, and cleaning takes everything away.
+// the next start continues with them, and cleaning takes everything away.
 func TestMakeDevServesUntilCtrlCAndGoesOnAndCleans(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)

@@ -55,7 +55,7 @@ func TestExit4WhereThePlanIsDeclined(t *testing.T) {
 	w := newWorkspace(t)
 	w.write(definition{min: 1, max: 1}.String())
 	w.install()
-	for _, answer := range []string{"no\n", "y\n", "\n", "\x04"} { // Ctrl-D is no answer
+	for _, answer := range []string{"no\n", "y\n", "\n", "\x04"} { // Ctrl-D is not an answer
 		if code, out := w.inTerminal(answer, "apply"); code != 4 || !strings.Contains(out, "Nothing was applied") {
 			t.Errorf("after the answer %q it ended with %d:\n%s", answer, code, out)
 		}

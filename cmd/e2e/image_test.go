@@ -80,7 +80,7 @@ func TestANewImageComesByACanaryAndGoesBackByARollback(t *testing.T) {
 	})
 	daemon.signal(syscall.SIGKILL)
 	daemon.wait()
-	apply.wait() // its connection was cut; that is no matter here
+	apply.wait() // its connection was cut; that doesn't matter here
 	daemon = w.served()
 	eventually(t, "see the soak", func() bool {
 		return strings.Contains(w.fleet(0, "explain", "demo").out, "1 canary healthy for") || w.image("b").State == "rolling"

@@ -137,7 +137,7 @@ func TestAHostIsJoinedByPastingALine(t *testing.T) {
 		t.Fatalf("instances were made without a person: %+v", all)
 	}
 
-	// A line is void once there is another; a download that is no agent starts nothing.
+	// A line is void once there is another; a download that is not an agent starts nothing.
 	void := w.join("lin-1")
 	line := w.join("lin-1")
 	if out, code := w.paste("dash", "lin-1", void); code == 0 || !strings.Contains(out, "ended with status 3") {

@@ -145,7 +145,7 @@ func (w *workspace) hostEntries() []string {
 	}
 	var names []string
 	for _, entry := range entries {
-		// The mark of the folder is no host.
+		// The mark of the folder is not a host.
 		if !strings.Contains(entry.Name(), ".forgeyard-local") && !slices.Contains(w.foreign, entry.Name()) {
 			names = append(names, entry.Name())
 		}

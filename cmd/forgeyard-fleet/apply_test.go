@@ -155,7 +155,7 @@ func TestWithoutATerminalApplyNeedsAutoApprove(t *testing.T) {
 func TestInterruptAtTheQuestionAppliesNothing(t *testing.T) {
 	d := newDesk(t)
 	ctx, interrupt := context.WithCancel(t.Context())
-	keyboard, typing := io.Pipe() // nobody types
+	keyboard, typing := io.Pipe() // no one types
 	t.Cleanup(func() { _ = typing.Close() })
 	out := &screen{asked: make(chan struct{})}
 	code := make(chan int, 1)

@@ -148,13 +148,13 @@ func TestLeasesAreShownWhereKnown(t *testing.T) {
 func TestProgressShowsASchedulersOutageAndRecovery(t *testing.T) {
 	var out bytes.Buffer
 	p := (&app{out: &out, outTerminal: false, now: func() time.Time { return noon }}).newProgressLines()
-	blind := progress.Progress{
+	unseen := progress.Progress{
 		Schedulers: map[fleet.SchedulerAddress]reason.Reason{
 			"forgeyard.ci": reason.Of(reason.SchedulerError{Message: "connection refused"}),
 		},
 	}
-	p.observe(blind)
-	p.observe(blind)
+	p.observe(unseen)
+	p.observe(unseen)
 	p.observe(progress.Progress{})
 	p.end()
 	want := "    0s  scheduler.forgeyard.ci is unobservable: connection refused\n    0s  scheduler.forgeyard.ci recovered\n"

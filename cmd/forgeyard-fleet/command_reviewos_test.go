@@ -147,7 +147,7 @@ func TestReviewOSApplyFinishesAPartialPool(t *testing.T) {
 func TestABadReviewOSFileSaysWhereWhatAndHow(t *testing.T) {
 	w := newReviewOSWorld(t)
 	for name, one := range map[string]struct{ file, want string }{
-		"a key that nobody knows":    {"pools:\n  - name: A\n    require_signed_step: true\n", `:3:5: a pool has no key "require_signed_step"; did you mean "require_signed_steps"?`},
+		"a key that no one knows":    {"pools:\n  - name: A\n    require_signed_step: true\n", `:3:5: a pool has no key "require_signed_step"; did you mean "require_signed_steps"?`},
 		"a queue's key":              {"pools:\n  - name: A\n    queues:\n      - nam: b\n", `:4:9: a queue has no key "nam"; did you mean "name"?`},
 		"nothing like it":            {"fleets: []\n", `:1:1: the file has no key "fleets"`},
 		"no reason":                  {"pools:\n  - name: A\n    queues:\n      - name: b\n        state: paused\n", `is paused without a reason`},

@@ -33,7 +33,7 @@ type document struct {
 }
 
 // sentBy are the commands that send the request of a route, where its use case has
-// another name. Those of plan and apply send files, of which nobody typed a value.
+// another name. Those of plan and apply send files, of which no one typed a value.
 var sentBy = map[string]string{
 	"fleet scale":    "scale",
 	"instance pin":   "pin",

@@ -90,7 +90,7 @@ func TestProgressShowsHeartbeatsStopAndResume(t *testing.T) {
 }
 
 // After its end nothing tries: a time of the next try would be a promise that
-// nobody keeps.
+// no one keeps.
 func TestAStoppedApplyPromisesNoNextTry(t *testing.T) {
 	var out bytes.Buffer
 	_ = (&app{out: &out, now: time.Now}).renderOutcome(progress.Outcome{Ending: progress.Stuck, Last: progress.Progress{

@@ -180,7 +180,7 @@ func jsonLines(t *testing.T, out string) (types []string, last map[string]any) {
 	for line := range strings.Lines(out) {
 		last = map[string]any{}
 		if err := json.Unmarshal([]byte(line), &last); err != nil {
-			t.Fatalf("%q is no JSON: %v", line, err)
+			t.Fatalf("%q is not valid JSON: %v", line, err)
 		}
 		kind, _ := last["type"].(string)
 		if at, _ := last["at"].(string); kind == "" || at == "" {

@@ -88,7 +88,7 @@ func TestTheAgentLivesWhereItsUserMayWrite(t *testing.T) {
 		"root":                {0, map[string]string{"HOME": "/root"}, "/opt/forgeyard-runner"},
 		"a user":              {1000, map[string]string{"HOME": "/home/ci"}, "/home/ci/.local/state/forgeyard-runner"},
 		"a user with XDG":     {1000, map[string]string{"HOME": "/home/ci", "XDG_STATE_HOME": "/s"}, "/s/forgeyard-runner"},
-		"whoever says so":     {0, map[string]string{homeVariable: "/elsewhere"}, "/elsewhere"},
+		"another folder":      {0, map[string]string{homeVariable: "/elsewhere"}, "/elsewhere"},
 		"a user with no home": {1000, nil, ""},
 	} {
 		got, err := homeOf(c.uid, func(name string) string { return c.env[name] })

@@ -305,7 +305,7 @@ func TestTokensAndAuditNeedThePermissionThatTheTableNames(t *testing.T) {
 			}
 		}
 		if _, denied := errors.AsType[*DeniedError](call(t.Context())); !denied {
-			t.Errorf("%s of nobody is allowed", useCase)
+			t.Errorf("%s of no one is allowed", useCase)
 		}
 	}
 }

@@ -37,7 +37,7 @@ type historyRecord struct {
 
 // jobRecord finds the processes and the files of a job again after the agent was killed.
 type jobRecord struct {
-	process.Leftover
+	process.JobProcesses
 	Folder string `json:"folder"`
 }
 

@@ -18,7 +18,7 @@ func TestAnIdentityOutlivesTheProcessButNotItsToken(t *testing.T) {
 	}
 	first := open("one")
 	if again := open("one"); !again.key.Equal(first.key) {
-		t.Fatal("a key that may have been sent was made anew")
+		t.Fatal("a key that may have been sent was made again")
 	}
 	first.record.RunnerID, first.record.Certificate = "r", "c"
 	if err := writeStateJSON(first.recordPath, first.record); err != nil {

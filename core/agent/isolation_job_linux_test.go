@@ -15,7 +15,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 )
 
-// uses counts the processes of a user, whoever started them.
+// uses counts the processes of a user, whatever started them.
 func uses(t *testing.T, uid int) int {
 	t.Helper()
 	all, err := process.List()
@@ -137,11 +137,11 @@ func TestAnIsolatedJobOfAKilledAgentIsEndedByItsUser(t *testing.T) {
 	// While another agent has the user, nothing of it is ours to end.
 	lost := record
 	lost.Mark, lost.PID, lost.Started = "none", 0, ""
-	if gone, err := process.EndLeftover(lost.Leftover, holdUser); !gone || err != nil || uses(t, u.UID) < 2 {
+	if gone, err := process.EndJobProcesses(lost.JobProcesses, holdUser); !gone || err != nil || uses(t, u.UID) < 2 {
 		t.Errorf("with the user held elsewhere: gone %v, %v, %d processes", gone, err, uses(t, u.UID))
 	}
 	u.Release() // as the end of a process does
-	if gone, err := process.EndLeftover(lost.Leftover, holdUser); gone || err != nil {
+	if gone, err := process.EndJobProcesses(lost.JobProcesses, holdUser); gone || err != nil {
 		t.Errorf("at the first look: gone %v, %v", gone, err)
 	}
 	if r := j.finish(t.Context()); r.exit != "signal: killed" || !r.clean || uses(t, u.UID) != 0 {
@@ -240,7 +240,7 @@ func TestAnAgentThatIsNotRootSaysThatJobsAreNotIsolated(t *testing.T) {
 			cmd.Dir = "/"
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS") {
-				t.Errorf("as nobody: %v\n%s", err, out)
+				t.Errorf("as the user nobody: %v\n%s", err, out)
 			}
 			return
 		}

@@ -327,7 +327,7 @@ func TestWithoutTheRoutingRulesTheHostIsNotIsolated(t *testing.T) {
 	if evidence, err := u.Probe(t.Context(), h.config.host()); err != nil || !strings.HasPrefix(evidence, "isolated: ") {
 		t.Errorf("with rules the probe says %q, %v", evidence, err)
 	}
-	// Where nothing answers just now, that nobody is kept from it is found all the same.
+	// Where nothing answers just now, that no one is kept from it is found all the same.
 	run(t, "ip", "rule", "flush")
 	run(t, "ip", "link", "set", "uplink", "down")
 	if _, err := u.Probe(

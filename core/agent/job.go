@@ -90,7 +90,7 @@ func startJob(c Config, h *history, d agentapi.Directive, u *isolation.User) (*j
 		}
 	}
 
-	record := jobRecord{Leftover: process.Leftover{Mark: mark, Boot: bootOfNow(), UID: j.uid}, Folder: j.folder}
+	record := jobRecord{JobProcesses: process.JobProcesses{Mark: mark, Boot: bootOfNow(), UID: j.uid}, Folder: j.folder}
 	if err := h.begin(record, d.Cleanup); err != nil {
 		j.log.close()
 		return nil, err
@@ -103,7 +103,7 @@ func startJob(c Config, h *history, d agentapi.Directive, u *isolation.User) (*j
 	record.PID = j.cmd.Process.Pid
 	record.Started, _ = process.Identify(record.PID)
 	if err := h.begin(record, d.Cleanup); err != nil {
-		// The mark finds the job too; losing only the pid is no reason to stop it.
+		// The mark finds the job too; losing only the pid is not a reason to stop it.
 		c.Logger.Warn("could not record the job's process", "error", err)
 	}
 	return j, nil

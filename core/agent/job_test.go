@@ -288,7 +288,7 @@ func (h *jobHost) abandon(script string) (*job, jobRecord) {
 	return j, *h.history.record.Running
 }
 
-func TestLeftoverProcessesAreFoundByMarkOrGroup(t *testing.T) {
+func TestProcessesOfAKilledAgentAreFoundByMarkOrGroup(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("only Linux finds processes by their mark")
 	}
@@ -306,25 +306,25 @@ func TestLeftoverProcessesAreFoundByMarkOrGroup(t *testing.T) {
 	gone := func(r jobRecord) {
 		t.Helper()
 		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-			if done, err := process.EndLeftover(r.Leftover, holdUser); done && err == nil {
+			if done, err := process.EndJobProcesses(r.JobProcesses, holdUser); done && err == nil {
 				return
 			} else if time.Now().After(deadline) {
-				t.Fatalf("the leftover isn't gone: %v", err)
+				t.Fatalf("the process isn't gone: %v", err)
 			}
 		}
 	}
 	// A record whose pid is somebody else's by now, or from before a restart of
 	// the host, ends nothing.
 	reused := jobRecord{
-		Leftover: process.Leftover{Mark: "another", PID: stranger.Process.Pid, Started: "1", Boot: record.Boot},
+		JobProcesses: process.JobProcesses{Mark: "another", PID: stranger.Process.Pid, Started: "1", Boot: record.Boot},
 	}
-	if done, err := process.EndLeftover(reused.Leftover, holdUser); !done || err != nil {
-		t.Errorf("a reused pid was taken for a leftover: %v", err)
+	if done, err := process.EndJobProcesses(reused.JobProcesses, holdUser); !done || err != nil {
+		t.Errorf("a reused pid was taken for a process of the job: %v", err)
 	}
 	otherBoot := record
 	otherBoot.Boot = "another"
-	if done, err := process.EndLeftover(otherBoot.Leftover, holdUser); !done || err != nil {
-		t.Errorf("a record from before a restart was taken for a leftover: %v", err)
+	if done, err := process.EndJobProcesses(otherBoot.JobProcesses, holdUser); !done || err != nil {
+		t.Errorf("a record from before a restart was taken for a process of the job: %v", err)
 	}
 	if alive, _ := j.group.Members(); len(alive) < 3 {
 		t.Fatalf("the job has only %d processes left", len(alive))

@@ -40,7 +40,7 @@ func beKeeper() int {
 		if _, err := unix.AddKey("user", keptName, []byte("secret"), ring); err == nil {
 			fmt.Println("left a key in the keyring", name)
 		}
-		_ = unix.KeyctlSetperm(ring, 0x3f000000) // nobody but who possesses it
+		_ = unix.KeyctlSetperm(ring, 0x3f000000) // only its possessor
 	}
 	const private, mine = 0, 0o1600 // IPC_PRIVATE; IPC_CREAT, for the owner
 	for name, no := range map[string]unix.Errno{
@@ -123,7 +123,7 @@ func TestIsolatedJobFindsNoKernelObjectsOfTheJobBefore(t *testing.T) {
 }
 
 // What an isolated job left in /tmp stayed there for the next one, which has the
-// same uid, when the agent was started anew before it could be removed.
+// same uid, when the agent was started again before it could be removed.
 func TestWhatAnIsolatedJobLeftIsSweptByTheNextAgent(t *testing.T) {
 	if !ownNetwork(t) {
 		return

@@ -150,7 +150,7 @@ func TestANoticeSurvivesTheAgentsRestart(t *testing.T) {
 		next:      20 * time.Millisecond,
 	}
 	end = h.begin(h.against(again))
-	again.eventually("its beats say it though nobody can be asked", func() bool { return len(again.beats) > 15 })
+	again.eventually("its beats say it though no one can be asked", func() bool { return len(again.beats) > 15 })
 	again.set(func() {
 		for _, b := range again.beats {
 			if len(b.Notices) != 1 || b.JobsRun > 0 {

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// leftoverRetry is how often processes of a job from before a crash are ended
+	// endRetry is how often processes of a job from before a crash are ended
 	// at the first look, and firstLook how long that one lasts.
-	leftoverRetry = 50 * time.Millisecond
-	firstLook     = 2 * time.Second
+	endRetry  = 50 * time.Millisecond
+	firstLook = 2 * time.Second
 	// cleanRetry is how often it is tried again to remove what a job left.
 	cleanRetry = time.Second
 )
@@ -31,7 +31,7 @@ func (r *runner) cleanUp() {
 	if !r.hasRemains() || r.problem != "" && time.Now().Before(r.cleanDue) {
 		return
 	}
-	complaint := r.endLeftoverProcesses()
+	complaint := r.endJobProcesses()
 	if complaint == "" {
 		complaint = r.removeRemains()
 	}
@@ -58,15 +58,15 @@ func holdUser(uid int) (release func(), held bool, err error) {
 	return lock.Release, true, nil
 }
 
-// endLeftoverProcesses ends what a job left when this agent was killed. Until nothing
+// endJobProcesses ends what a job left when this agent was killed. Until nothing
 // is left the host isn't empty.
-func (r *runner) endLeftoverProcesses() (complaint string) {
+func (r *runner) endJobProcesses() (complaint string) {
 	left := r.history.record.Running
 	if left == nil {
 		return ""
 	}
-	for begun := time.Now(); ; time.Sleep(leftoverRetry) {
-		gone, err := process.EndLeftover(left.Leftover, holdUser)
+	for begun := time.Now(); ; time.Sleep(endRetry) {
+		gone, err := process.EndJobProcesses(left.JobProcesses, holdUser)
 		if gone && err == nil {
 			break
 		}

@@ -209,7 +209,7 @@ func TestRefusedAgentKeepsSendingHeartbeatsWhileItsJobRuns(t *testing.T) {
 
 func TestFilesThatCanNotBeRemovedAreReportedUntilTheyAre(t *testing.T) {
 	h := newJobHost(t)
-	for _, when := range []string{"by the agent whose job left them", "by an agent that was started anew"} {
+	for _, when := range []string{"by the agent whose job left them", "by an agent that was started again"} {
 		t.Run(when, func(t *testing.T) {
 			r := newRunner(h.config, nil, &identity{}, h.history, 0)
 			defer r.cancel()

@@ -53,7 +53,7 @@ func TestNewTrustIsKeptOnlyAfterACallSucceeded(t *testing.T) {
 				r.client.trust(offered)
 			}
 			end := h.begin(r)
-			m.eventually("the agent goes on beating", func() bool { return len(m.beats) > 10 })
+			m.eventually("the agent keeps beating", func() bool { return len(m.beats) > 10 })
 			if err := end(); err != nil {
 				t.Fatal(err)
 			}

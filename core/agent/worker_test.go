@@ -153,7 +153,7 @@ func TestAnAgentThatIsRefusedAsksItsWorkerToEnd(t *testing.T) {
 	}
 }
 
-// Nobody here knows what a signal would do to the job of such a worker.
+// No one here knows what a signal would do to the job of such a worker.
 func TestWorkerStoppedByItsSchedulerGetsNoSignal(t *testing.T) {
 	h, folder := newJobHost(t), t.TempDir()
 	d := workerRun(folder, 0)

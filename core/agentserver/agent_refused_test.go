@@ -63,7 +63,7 @@ func TestOnlyARevocationEndsAJobAtOnce(t *testing.T) {
 	w.revoke(h.host)
 	refusedWith(t, h.agent.wait(t), agentapi.CodeRevoked)
 	if alive(h.pid) || exists(h.folder+"/done") {
-		t.Error("the job goes on or was finished")
+		t.Error("the job continues or was finished")
 	}
 }
 

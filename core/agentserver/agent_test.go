@@ -70,7 +70,7 @@ func TestARunnerEnrollsWaitsRunsAndStops(t *testing.T) {
 	if r.Report.JobsRun != 1 || r.Report.LastExit != "exit status 0" {
 		t.Errorf("after one job the report is %+v", r.Report)
 	}
-	w.shows(h, "it goes on beating", func(now fleet.Runner) bool { return now.Beats >= r.Beats+2 })
+	w.shows(h, "it keeps beating", func(now fleet.Runner) bool { return now.Beats >= r.Beats+2 })
 
 	content, err := os.ReadFile(ran)
 	if err != nil {

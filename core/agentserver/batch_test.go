@@ -62,7 +62,7 @@ func TestEachHostOfABatchEnrollsAsItselfByTheOneToken(t *testing.T) {
 	}
 }
 
-// Whoever is faster: a batch of n gives n certificates, and each host one.
+// However they race, a batch of n gives n certificates, and each host one.
 func TestATokenOfABatchGivesOneCertificateForEachOfItsHosts(t *testing.T) {
 	w := newWorld(t)
 	w.startManager()
@@ -105,7 +105,7 @@ func TestATokenOfABatchGivesOneCertificateForEachOfItsHosts(t *testing.T) {
 }
 
 // The token is known to every host of the batch, and to whatever runs there. Without
-// the document of another it harms nobody but who uses it.
+// the document of another it harms only its user.
 func TestWhoHasTheTokenOfABatchCanMakeNoOtherHostSuspicious(t *testing.T) {
 	w := newWorld(t)
 	w.startManager()

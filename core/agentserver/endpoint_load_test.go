@@ -90,7 +90,7 @@ func FuzzEndpoints(f *testing.F) {
 		}
 		var problem agentapi.Problem
 		if err := json.Unmarshal(answer.body.Bytes(), &problem); err != nil || problem.Code == "" {
-			t.Fatalf("%d is no problem: %s", answer.status, answer.body.Bytes())
+			t.Fatalf("%d is not a problem: %s", answer.status, answer.body.Bytes())
 		}
 		if problem.Code == agentapi.CodeTryLater {
 			t.Fatalf("internal error of the manager: %s", w.log.String())

@@ -92,7 +92,7 @@ func (r *region) verify(
 	}
 	var d identityDocument
 	if err := json.Unmarshal(q.Evidence.Document, &d); err != nil {
-		return refuse(fleet.IdentityUnreadable, "it is no JSON")
+		return refuse(fleet.IdentityUnreadable, "it is not valid JSON")
 	}
 	switch {
 	case d.Account != "1234":
@@ -183,7 +183,7 @@ func TestAHostThatShowsWhichInstanceItIsEnrollsAndItIsRemembered(t *testing.T) {
 	w.startAgent(c)
 	got := w.shows(h, "the agent beats", func(r fleet.Runner) bool { return r.Beats > 0 }).Identity
 	if got.Verified.IsZero() {
-		t.Error("nobody knows when it was verified")
+		t.Error("no one knows when it was verified")
 	}
 	got.Verified = time.Time{}
 	if want := (fleet.VerifiedIdentity{Kind: "aws", Resource: "i-1", Account: "1234", Region: "here"}); got != want {
@@ -238,7 +238,7 @@ func TestAStolenTokenIsWorthNothingWithoutItsHostsDocument(t *testing.T) {
 	}
 }
 
-// Two tokens and one document: whoever is faster has the one certificate.
+// Two tokens and one document: the faster one has the one certificate.
 func TestOfTwoAgentsWithTheSameDocumentOneEnrolls(t *testing.T) {
 	w := newWorld(t)
 	w.startManager()
@@ -273,7 +273,7 @@ func TestOfTwoAgentsWithTheSameDocumentOneEnrolls(t *testing.T) {
 	}
 }
 
-// A verifier that hangs admits nobody, refuses nobody, and costs those of other
+// A verifier that hangs admits no one, refuses no one, and costs those of other
 // providers and those that have enrolled nothing.
 func TestAVerifierThatHangsHoldsUpItsOwnHostsAlone(t *testing.T) {
 	w := newWorld(t)
@@ -334,7 +334,7 @@ func TestAVerifierThatHangsHoldsUpItsOwnHostsAlone(t *testing.T) {
 	close(release)
 	calls.Wait()
 	if _, enrolled := w.runner(hung); !enrolled {
-		t.Error("nobody enrolled once the verifier answered")
+		t.Error("no one enrolled once the verifier answered")
 	}
 }
 

@@ -33,7 +33,7 @@ func TestAFloodOfStrangersHurtsNoAgentBehindTheSameAddress(t *testing.T) {
 			t.Fatalf("the agent's beat gave %d %s", status, body)
 		}
 	}
-	// Connections that nobody uses don't keep the agent out either.
+	// Connections that no one uses don't keep the agent out either.
 	for range 400 {
 		idle, err := tls.Dial("tcp", w.address, &tls.Config{InsecureSkipVerify: true})
 		if err != nil {

@@ -41,7 +41,7 @@ type enrollmentRefusal struct {
 	code    string
 	says    []string
 	ending  ending
-	// instance says that the refusal is told of the host's instance, not of nobody.
+	// instance says that the refusal is told of the host's instance and not of none.
 	instance bool
 }
 
@@ -158,7 +158,7 @@ func enrollmentRefusals() []enrollmentRefusal {
 }
 
 // batchRefusals are the rows of a host whose token is that of a batch of two, i-1 and
-// i-2. Until its host is verified nobody knows whose agent calls.
+// i-2. Until its host is verified no one knows whose agent calls.
 func batchRefusals() []enrollmentRefusal {
 	row := func(name string, prepare func(w *world, r *region, members []host, c *agent.Config), code string, ending ending, says ...string) enrollmentRefusal {
 		return enrollmentRefusal{name, func(w *world, h *host, c *agent.Config) {
@@ -295,7 +295,7 @@ func identityRefusals() []enrollmentRefusal {
 				}
 			})
 		}, agentapi.CodeIdentityRefused, givesUp, "has enrolled as i-1", "two hosts claim the same resource"),
-		row("a resource that nobody has seen yet", func(w *world, h *host, c *agent.Config) {
+		row("a resource that no one has seen yet", func(w *world, h *host, c *agent.Config) {
 			c.Metadata = w.identified(*h, "").metadata(identityDocument{Instance: "i-1", Account: "1234", Region: "here"})
 		}, agentapi.CodeIdentityUnverified, keepsTrying, "hasn't named the resource"),
 		row("a verifier that is down", func(w *world, h *host, c *agent.Config) {

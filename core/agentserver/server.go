@@ -157,7 +157,7 @@ func NewServer(c Config) (*Server, error) {
 	return s, nil
 }
 
-// TLSConfig asks for client certificates and leaves judging them to the
+// TLSConfig asks for client certificates and leaves the decision about them to the
 // handlers: enrolling agents have none, and an expired one may still renew.
 func (s *Server) TLSConfig() *tls.Config {
 	return &tls.Config{

@@ -18,7 +18,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
 )
 
-// fanOut passes progress to whoever watches, as a manager does: each has its own
+// fanOut passes progress to everyone who watches, as a manager does: each has its own
 // queue, and a slow one loses nothing.
 type fanOut struct {
 	*service
@@ -121,7 +121,7 @@ func TestEveryWatcherHearsEveryStepInItsOrder(t *testing.T) {
 		l.step(n + 1)
 	}
 	wait.Wait()
-	until(t, "nobody watches", func() bool { return l.watching() == 0 })
+	until(t, "no one watches", func() bool { return l.watching() == 0 })
 }
 
 func TestAWatchEndsWithTheReasonForWhichItsServiceCutItOff(t *testing.T) {
@@ -222,7 +222,7 @@ func TestAShutDownEndsStreamsAndSaysSo(t *testing.T) {
 	if p, ok := errors.AsType[*Problem](last); !ok || p.Code != codeEnding {
 		t.Errorf("got %v", last)
 	}
-	until(t, "nobody watches", func() bool { return l.watching() == 0 })
+	until(t, "no one watches", func() bool { return l.watching() == 0 })
 }
 
 func TestStreamsAreBounded(t *testing.T) {

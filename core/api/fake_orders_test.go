@@ -164,7 +164,7 @@ func (f fakeOrders) RollBack(ctx context.Context, r orders.RolloutRequest) (orde
 	return f.rollout(ctx, rolledBackOrder{r})
 }
 
-// give gives the order of a request to whoever carries orders out, or checks them.
+// give gives the order of a request to what carries orders out, or checks them.
 func give(ctx context.Context, o installation.Orders, order any) (receipt any, err error) {
 	switch r := order.(type) {
 	case orders.ScaleRequest:

@@ -17,7 +17,7 @@ func fuzzBody(f *testing.F, path string, seeds ...string) {
 	f.Fuzz(func(t *testing.T, body string) {
 		w := answerTo(allowing(lab()), ask(http.MethodPost, path, body))
 		if !json.Valid(w.Body.Bytes()) {
-			t.Fatalf("%d %q is no JSON", w.Code, w.Body)
+			t.Fatalf("%d %q is not valid JSON", w.Code, w.Body)
 		}
 		if w.Code >= 500 || w.Code >= 300 && w.Header().Get("Content-Type") != "application/problem+json" {
 			t.Fatalf("%d %v %s", w.Code, w.Header(), w.Body)

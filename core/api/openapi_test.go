@@ -12,7 +12,7 @@ import (
 	validator "github.com/pb33f/libopenapi-validator"
 )
 
-var update = flag.Bool("update", false, "write docs/openapi.json anew")
+var update = flag.Bool("update", false, "rewrite docs/openapi.json")
 
 const (
 	documentFile = "../../docs/openapi.json"

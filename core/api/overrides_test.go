@@ -68,7 +68,7 @@ func TestOverridesAndReservationsComeThroughAsSent(t *testing.T) {
 	})
 }
 
-// A check that was taken for the order itself would do what nobody has agreed to yet.
+// A check that was taken for the order itself would do what no one has agreed to yet.
 func TestACheckOfAnOrderIsNeverTakenForTheOrder(t *testing.T) {
 	s, five := lab(), 5
 	eachSurface(t, s, func(t *testing.T, c *Client) {

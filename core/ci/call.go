@@ -18,7 +18,7 @@ type Call struct {
 	Runner scheduler.Runner
 	Known  scheduler.Known
 	// Cause is why a runner is cordoned, Force that its jobs are taken away, Deadline
-	// when its host goes; zero: nobody said.
+	// when its host goes; zero: no one said.
 	Cause    string
 	Force    bool
 	Deadline time.Time

@@ -8,7 +8,7 @@ import (
 )
 
 // A scheduler that admits once gives a runner's credential in one answer and
-// never again, and nobody stores it. An answer that is lost costs one new
+// never again, and no one stores it. An answer that is lost costs one new
 // attempt, under a fresh name: the runner of the first is counted by its scheduler
 // as one that never came. After that the host is put aside for a person.
 const (
@@ -67,8 +67,8 @@ func (m *Runner) CanConnect(at fleet.Scheduling) bool {
 	return m.Connected
 }
 
-// LostCredential says that nobody has a runner's credential any more, or that it is of
-// no use. A manager that starts anew has none: what runs goes on with its own, and what
+// LostCredential says that no one has a runner's credential any more, or that it is of
+// no use. A manager that starts again has none: what runs continues with its own, and what
 // doesn't run can't begin. started is when this process began.
 func (m *Runner) LostCredential(s *Scheduler, x Subject, started, now time.Time) bool {
 	useless := m.endsRepeatedly(s, x, now)
@@ -86,7 +86,7 @@ func restsWithout(x Subject, started time.Time) bool {
 		(report.JobsRun == 0 || !x.Instance.Scheduling.Leaves && x.Fleet.Runner.MaxJobs == 0)
 }
 
-// A process that was given a credential ends when nobody knows it any more, as after
+// A process that was given a credential ends when no one knows it any more, as after
 // the scheduler was restored from a backup, and its agent begins it again and again:
 // sums don't say whose it is. After so many ends, each so soon after the one before,
 // the credential is taken for lost.

@@ -88,8 +88,8 @@ func (m *Runner) cordonedWith(at *fleet.Scheduling) {
 func (m *Runner) notKnown(at *fleet.Scheduling, a Answer) {
 	switch {
 	case a.Kind == Remove || a.Gone:
-		// One that isn't part of the definition any more is nobody to wait for. What
-		// it leased goes on, and only the agent's own word ends it.
+		// One that isn't part of the definition any more is no one to wait for. What
+		// it leased continues, and only the agent's own word ends it.
 		at.Scheduler, at.Removed = a.Scheduler, true
 	case a.Kind == Cordon:
 		at.Cordoned = true

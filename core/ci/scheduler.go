@@ -78,14 +78,14 @@ func (s *Scheduler) MakeDue() {
 	}
 }
 
-// NotObserved takes in that an observation failed. That is no empty queue and no idle
+// NotObserved takes in that an observation failed. That is not empty queue and no idle
 // runner: it says nothing.
 func (s *Scheduler) NotObserved(message string) {
 	s.Observing, s.Unobservable = false, reason.Of(reason.SchedulerError{Message: message})
 }
 
 // Observe takes in what a scheduler showed. acknowledged is the highest revision that
-// its runners wait for. forgot says that it was restored or started anew: what it
+// its runners wait for. forgot says that it was restored or started again: what it
 // acknowledged before may not hold any more, so it must be told again, and only newer
 // observations count.
 func (s *Scheduler) Observe(o Observation, acknowledged int64, now, listeningSince time.Time, step int) (forgot bool) {

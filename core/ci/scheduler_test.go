@@ -213,7 +213,7 @@ func TestUnobservedRunnerIsNotIdle(t *testing.T) {
 		t.Errorf("idle since %s", m.IdleSince)
 	}
 	if m.CountLeases(s, i, never, noon.Add(time.Hour)); m.IdleSince != noon.Add(time.Hour) {
-		t.Errorf("idle since %s, in which nobody listened", m.IdleSince)
+		t.Errorf("idle since %s, in which no one listened", m.IdleSince)
 	}
 	s.NotObserved("connection refused")
 	if m.CountLeases(
@@ -253,7 +253,7 @@ func TestSleepDoesNotCountAsFallingBehind(t *testing.T) {
 	s.Observe(shows(5), 9, noon, noon, 2)
 	woke := noon.Add(time.Hour)
 	if s.Observe(shows(5), 9, woke.Add(behindLimit-1), woke, 3) {
-		t.Error("a list that lagged while nobody listened counts as gone back")
+		t.Error("a list that lagged while no one listened counts as gone back")
 	}
 	if !s.Observe(shows(5), 9, woke.Add(behindLimit), woke, 4) {
 		t.Errorf("%s behind is still taken for a list that lags", behindLimit)

@@ -84,7 +84,7 @@ func (s *Scheduler) RemoveUnknown(
 		}
 		reason := scheduler.RemovedNormally
 		if s.usage[ref].Leases > 0 {
-			reason = scheduler.RemovedInfrastructure // nobody runs what it is shown to have
+			reason = scheduler.RemovedInfrastructure // no one runs what it is shown to have
 		}
 		calls = append(
 			calls,

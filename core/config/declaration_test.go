@@ -212,7 +212,7 @@ func TestBlockIsRequiredOrRepeatedAsDeclared(t *testing.T) {
 		}
 		without := strings.Replace(sample(), block.Example, "", 1)
 		if _, found := loadSample(without); block.Required && !found.HasErrors() {
-			t.Errorf("%s is called required, and nobody misses it", block.Path)
+			t.Errorf("%s is called required, and no one misses it", block.Path)
 		}
 		if len(block.Labels) == 0 && block.Body == FixedBody {
 			_, found := loadSample(

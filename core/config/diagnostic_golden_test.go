@@ -13,7 +13,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func source(t testing.TB, path string) config.Source {
 	t.Helper()

@@ -88,7 +88,7 @@ func FuzzNesting(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		tokens, _ := hclsyntax.LexConfig([]byte(text), "", hcl.InitialPos)
 		if !newCollector().shallow(tokens) && nestingAtMost([]byte(text)) <= maxDepth && !mayHoldHugeNumber([]byte(text)) {
-			t.Fatalf("%q is too deep or has a huge number, and nobody would have looked", text)
+			t.Fatalf("%q is too deep or has a huge number, and no one would have looked", text)
 		}
 	})
 }

@@ -41,7 +41,7 @@ func TestCostLimitNeedsPriceWithoutOffers(t *testing.T) {
 	}
 	_, found := config.Load(sources, config.Variables{}, schemas{})
 	if got := rendered(t, found); !found.HasErrors() || !strings.Contains(got, "max_hourly needs a price") {
-		t.Errorf("nobody quotes a price: %s", got)
+		t.Errorf("no one quotes a price: %s", got)
 	}
 }
 
@@ -50,7 +50,7 @@ type uninstalled struct{}
 
 func (uninstalled) Schemas(string) (fleet.PluginSchemas, error) { return schemas{}.Schemas("none") }
 
-// The provider was said to quote no prices, although nobody knew that yet.
+// The provider was said to quote no prices, although no one knew that yet.
 func TestCostLimitIsFineBeforePluginInstall(t *testing.T) {
 	_, found := config.Load(
 		[]config.Source{source(t, "testdata/base.hcl"), {Name: "main.hcl", Bytes: []byte(limitedWithoutAPrice)}},

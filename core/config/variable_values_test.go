@@ -105,15 +105,15 @@ func TestInvalidVariableValueNamesItsSource(t *testing.T) {
 		variables config.Variables
 		want      []string
 	}{
-		"an unknown name":        {config.Variables{Assignments: []string{"regoin=x"}}, []string{"--var regoin:1:1", `Did you mean "region"?`}},
-		"no equals sign":         {config.Variables{Assignments: []string{"region"}}, []string{"--var region:1:1", "name=value"}},
-		"a broken expression":    {config.Variables{Environment: []string{"FLEET_VAR_zones=[1,"}}, []string{"FLEET_VAR_zones:1:"}},
-		"a reference":            {config.Variables{Assignments: []string{"zones=[local.x]"}}, []string{"--var zones:1:2", "can't refer"}},
-		"the wrong type":         {config.Variables{Assignments: []string{"zones={}"}}, []string{"--var zones:1:1", "list of string"}},
-		"deep nesting":           {config.Variables{Assignments: []string{"zones=" + strings.Repeat("[", 100_000)}}, []string{"--var zones:1:", "too deep"}},
-		"an unknown file line":   {config.Variables{Files: []config.Source{{Name: "v.hcl", Bytes: []byte("zoness = []")}}}, []string{"v.hcl:1:1", `Did you mean "zones"?`}},
-		"a block in a file":      {config.Variables{Files: []config.Source{{Name: "v.hcl", Bytes: []byte("zones {\n}\n")}}}, []string{"v.hcl:1:1", "name = value"}},
-		"a file that is no file": {config.Variables{Files: []config.Source{{Name: "v.hcl", Bytes: []byte("\xff")}}}, []string{"v.hcl:1:1", "UTF-8"}},
+		"an unknown name":           {config.Variables{Assignments: []string{"regoin=x"}}, []string{"--var regoin:1:1", `Did you mean "region"?`}},
+		"no equals sign":            {config.Variables{Assignments: []string{"region"}}, []string{"--var region:1:1", "name=value"}},
+		"a broken expression":       {config.Variables{Environment: []string{"FLEET_VAR_zones=[1,"}}, []string{"FLEET_VAR_zones:1:"}},
+		"a reference":               {config.Variables{Assignments: []string{"zones=[local.x]"}}, []string{"--var zones:1:2", "can't refer"}},
+		"the wrong type":            {config.Variables{Assignments: []string{"zones={}"}}, []string{"--var zones:1:1", "list of string"}},
+		"deep nesting":              {config.Variables{Assignments: []string{"zones=" + strings.Repeat("[", 100_000)}}, []string{"--var zones:1:", "too deep"}},
+		"an unknown file line":      {config.Variables{Files: []config.Source{{Name: "v.hcl", Bytes: []byte("zoness = []")}}}, []string{"v.hcl:1:1", `Did you mean "zones"?`}},
+		"a block in a file":         {config.Variables{Files: []config.Source{{Name: "v.hcl", Bytes: []byte("zones {\n}\n")}}}, []string{"v.hcl:1:1", "name = value"}},
+		"a file that is not a file": {config.Variables{Files: []config.Source{{Name: "v.hcl", Bytes: []byte("\xff")}}}, []string{"v.hcl:1:1", "UTF-8"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, diagnostics := load(t, variableFleet, one.variables)

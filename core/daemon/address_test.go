@@ -40,7 +40,7 @@ func TestStoppedManagerObservesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m.observed().Since.IsZero() {
-		t.Error("a manager that was started listens to nobody")
+		t.Error("a manager that was started listens to no one")
 	}
 	if err := m.Stop(nil); err != nil {
 		t.Fatal(err)

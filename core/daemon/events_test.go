@@ -114,7 +114,7 @@ func TestEventsAreOrderedAndLimitedToTheCaller(t *testing.T) {
 		{"a fleet that isn't there", everything, query.EventFilter{Fleet: "c"}, ""},
 		{"the newest three", everything, query.EventFilter{Limit: 3}, "ib uada ucyd"},
 		{"since a time", everything, query.EventFilter{Since: time.Unix(31, 0)}, "ib uada ucyd"},
-		{"who may only read hears of nobody's doings", reader, query.EventFilter{}, "da db oa ob ia ib"},
+		{"who may only read hears of no one's doings", reader, query.EventFilter{}, "da db oa ob ia ib"},
 		{"who is limited hears of their fleets and their own doings", limited, query.EventFilter{}, "db ob ib ucyd"},
 		{"who is limited hears nothing of another fleet", limited, query.EventFilter{Fleet: "a"}, ""},
 	} {

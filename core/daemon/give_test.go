@@ -12,7 +12,7 @@ import (
 // it is of.
 type cleared struct{ Of any }
 
-// give gives the override of a request to whoever carries orders out, or checks them.
+// give gives the override of a request to what carries orders out, or checks them.
 func give(ctx context.Context, o installation.Orders, order any) (orders.OverrideReceipt, error) {
 	switch r := order.(type) {
 	case orders.ScaleRequest:

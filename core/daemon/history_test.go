@@ -59,7 +59,7 @@ func past(t *testing.T) *ReadOnly {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	o.Installation = "" // whoever looks needs no name
+	o.Installation = "" // a reader needs no name
 	look, err := OpenReadOnly(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

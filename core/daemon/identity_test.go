@@ -222,7 +222,7 @@ func TestAHostEnrollsByWhatThePluginsProcessVerifies(t *testing.T) {
 			t.Errorf("with another's document the agent ended with %v", err)
 		}
 	case <-time.After(time.Minute):
-		t.Fatalf("with another's document the agent goes on\n%s", y.log)
+		t.Fatalf("with another's document the agent continues\n%s", y.log)
 	}
 
 	// The plugin dies of each question for a while.
@@ -241,7 +241,7 @@ func TestAHostEnrollsByWhatThePluginsProcessVerifies(t *testing.T) {
 	}
 	for deadline := time.Now().Add(time.Minute); !unverified(); <-ticker.C {
 		if time.Now().After(deadline) {
-			t.Fatalf("nobody is told that the identity can't be verified\n%s", y.log)
+			t.Fatalf("no one is told that the identity can't be verified\n%s", y.log)
 		}
 	}
 	if subject, _, err := y.manager.store.EnrollmentSubject(t.Context(), op); err != nil || subject.Runner != nil {

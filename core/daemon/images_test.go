@@ -18,7 +18,7 @@ import (
 const goodImage = "sha256:1111b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
 
 // rolledOut is a manager whose fleet.demo is on its way from the good image to the
-// bad one, and whose fleet.other has no image of before.
+// bad one, and whose fleet.other has no earlier image.
 func rolledOut(t *testing.T, now *time.Time, change func(*fleet.Rollout)) *Daemon {
 	t.Helper()
 	m := withTwoFleets(t, now)

@@ -253,7 +253,7 @@ func TestRotatedAuthorityEndsOnceNoAgentNeedsIt(t *testing.T) {
 	if fresh.ID == old.KeyID() || fresh.Fingerprint == old.Fingerprint() {
 		t.Fatal("nothing was replaced")
 	}
-	y.shows(working, "it goes on beating and knows the manager by the new authority", func(r fleet.Runner) bool {
+	y.shows(working, "it keeps beating and knows the manager by the new authority", func(r fleet.Runner) bool {
 		return r.ID == before.ID && r.Beats > before.Beats && r.Authority == fresh.ID
 	})
 	_, err = y.manager.RotateKey(y.ctx(), "authority")
@@ -356,7 +356,7 @@ func TestARotationThatWasKilledIsFinishedByTheNext(t *testing.T) {
 	y.stop()
 	y.start()
 	if got := y.manager.Authorities.Signing().KeyID(); got != before {
-		t.Fatalf("a key that nobody counts on signs: %s", got)
+		t.Fatalf("a key that no one counts on signs: %s", got)
 	}
 	fresh, err := y.manager.RotateKey(y.ctx(), "ca")
 	y.must(err)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Whoever looked at the lock at the wrong moment made apply say that somebody
+// A look at the lock at the wrong moment made apply say that somebody
 // held it.
 func TestLookingDoesNotKeepAManagerFromStarting(t *testing.T) {
 	o := options(t)

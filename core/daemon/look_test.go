@@ -12,7 +12,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
 
-// What was decided is of use to nobody while no command shows it.
+// What was decided is of use to no one while no command shows it.
 func TestTheNewestDecisionsAboutAFleetAreShown(t *testing.T) {
 	o := options(t)
 	m := open(t, o)
@@ -51,6 +51,6 @@ func TestTheNewestDecisionsAboutAFleetAreShown(t *testing.T) {
 		t.Errorf("decisions %+v, error %v", got, err)
 	}
 	if err := look.store.SetSetting(t.Context(), "x", "y"); !errors.Is(err, store.ErrReadOnly) {
-		t.Errorf("whoever looks may write: %v", err)
+		t.Errorf("a reader may write: %v", err)
 	}
 }

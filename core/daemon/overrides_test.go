@@ -315,7 +315,7 @@ func TestReservationsAreMadeListedAndCancelled(t *testing.T) {
 		"none of them":          with(func(r *orders.ReservationRequest) { r.Quantity = 0 }),
 		"ends before it starts": with(func(r *orders.ReservationRequest) { r.End = r.Start }),
 		"over already":          with(func(r *orders.ReservationRequest) { r.Start, r.End = now.Add(-time.Hour), now }),
-		"dedicated to nobody":   with(func(r *orders.ReservationRequest) { r.Dedicated = true }),
+		"dedicated to no one":   with(func(r *orders.ReservationRequest) { r.Dedicated = true }),
 		"for two":               with(func(r *orders.ReservationRequest) { r.Scope = fleet.FleetScope{Tenant: "a", Project: "b"} }),
 		"no time":               with(func(r *orders.ReservationRequest) { r.Start = time.Time{} }),
 		"two lines of reason":   with(func(r *orders.ReservationRequest) { r.Reason = "a\nb" }),

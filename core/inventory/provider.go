@@ -107,7 +107,7 @@ type notice struct {
 	at       time.Time
 }
 
-// What is kept of notices after they were taken in, about machines that are nobody's
+// What is kept of notices after they were taken in, about machines that are no one's
 // yet: an answer may be on its way. Beyond MaxNotices the oldest are forgotten, and so
 // is each after NoticeLife.
 const (

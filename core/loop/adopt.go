@@ -10,7 +10,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
-// adopt takes a resource that nobody accounts for onto a fleet's books and has it
+// adopt takes a resource that no one accounts for onto a fleet's books and has it
 // removed. It can't become capacity: no agent of it ever enrolled with a token of
 // ours. The person's word is the evidence, for the id alone, and a complete
 // inspection begun after the order must list exactly one resource of that id.

@@ -56,7 +56,7 @@ func (l *Loop) acceptLeave(w *step, r *row) {
 	}
 }
 
-// checkFitness quarantines an admitted runner whose agent goes on complaining,
+// checkFitness quarantines an admitted runner whose agent keeps complaining,
 // as it does when what a job left can't be cleaned up (spec §145).
 func (l *Loop) checkFitness(w *step, r *row) {
 	m, complaint := l.row(r.ID), r.runner.Report.Unhealthy

@@ -77,7 +77,7 @@ func needsPerson(c fleet.ErrorClass) bool {
 	return false
 }
 
-// countFailures brakes the fleets whose instances came to a bad end in this
+// countFailures holds the fleets whose instances came to a bad end in this
 // step, whatever the end was, and forgets the failures of those that have a runner
 // since, which holds. One that was there before says nothing about new ones.
 func (l *Loop) countFailures(w *step) {
@@ -107,7 +107,7 @@ func endedEarly(w *step, e end) (fleet.ErrorClass, bool) {
 	case lifecycle.DeadlinePassed:
 		return fleet.ErrorTransient, r.State == fleet.Failed
 	case lifecycle.ResourceStopped, lifecycle.ProvenGone, lifecycle.RunnerLeft:
-		// A runner for one short job that went well is no failure, whether or not
+		// A runner for one short job that went well is not a failure, whether or not
 		// it could say that it left.
 		wentWell := r.runner != nil && r.runner.Report.LastExit == fleet.JobSucceeded
 		return fleet.ErrorTransient, w.now.Sub(r.Created) < earlyEndAge && r.terminate == nil && !wentWell

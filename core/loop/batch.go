@@ -15,9 +15,9 @@ import (
 // call is the same every time that it is made: whole, and under the batch's key.
 //
 // A batch that lost a member, since that was removed or is over, is broken and is
-// never sent again: it would ask for what nobody wants any more. What was made of it
+// never sent again: it would ask for what no one wants any more. What was made of it
 // is found by inspection; a member that is proven absent then ends, and the plan asks
-// anew for what is still wanted.
+// again for what is still wanted.
 
 // inBatches parts new instances into those that go out in one call. Only requests
 // that are the same go together, and one that tries whether there is room again goes
@@ -33,7 +33,7 @@ func (l *Loop) inBatches(f fleet.ManagedFleet, requests []planner.Request) [][]p
 		}
 	}
 	if !f.Admission.RequiresIdentity() {
-		most = 1 // nobody could tell the hosts apart
+		most = 1 // no one could tell the hosts apart
 	}
 	if most < 2 {
 		return slices.Collect(slices.Chunk(requests, 1))

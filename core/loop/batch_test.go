@@ -58,7 +58,7 @@ func TestWhichInstancesGoOutTogether(t *testing.T) {
 		"one by one without verified hosts":    {func(f *fleet.ManagedFleet, _ *fleet.ProviderFacts) { f.Admission.Identity = fleet.IdentityNone }, []planner.Request{plain, plain}, []int{1, 1}},
 		"one by one where the plugin can't":    {func(_ *fleet.ManagedFleet, p *fleet.ProviderFacts) { p.Batches = false }, []planner.Request{plain, plain}, []int{1, 1}},
 		"the same of zones in turn":            {nil, []planner.Request{a, b, a, b, a}, []int{2, 2, 1}},
-		"whoever tries whether there is room":  {nil, []planner.Request{probe, a, a}, []int{1, 2}},
+		"the request that tries for room":      {nil, []planner.Request{probe, a, a}, []int{1, 2}},
 		"what is made from another definition": {nil, []planner.Request{a, older, a, older}, []int{2, 2}},
 	} {
 		f := batchFleet(1, 9, 2)
@@ -78,7 +78,7 @@ func TestWhichInstancesGoOutTogether(t *testing.T) {
 	}
 }
 
-// lostBatch is a batch of three whose answer nobody hears.
+// lostBatch is a batch of three whose answer no one hears.
 func lostBatch(t *testing.T) (*world, ProvisionBatch) {
 	w := newBatchWorld(t, batchFleet(3, 6, 3))
 	w.inspect()
@@ -184,7 +184,7 @@ func TestABatchThatLostAMemberIsNeverSentAgain(t *testing.T) {
 }
 
 // Members whose machines are on their way wait for them where the batch isn't sent
-// again; who lacks one is nobody's failure.
+// again; who lacks one is no one's failure.
 func TestOfABatchThatLostAMemberWhatWasMadeIsKept(t *testing.T) {
 	w, call := lostBatch(t)
 	w.makeBatch(call)
@@ -215,7 +215,7 @@ func TestOfABatchThatLostAMemberWhatWasMadeIsKept(t *testing.T) {
 	}
 }
 
-// Until a batch has gone out it is nobody's but ours: who is cancelled leaves it.
+// Until a batch has gone out it is only ours: what is cancelled leaves it.
 func TestMembersThatAreCancelledBeforeTheCallLeaveTheBatch(t *testing.T) {
 	w := newBatchWorld(t, batchFleet(34, 34, 2)) // a call more than go out at once
 	w.inspect()
@@ -273,7 +273,7 @@ func TestABatchCountsAsOneCall(t *testing.T) {
 	}
 }
 
-// Whoever removes a member while the call may be running could have it made again.
+// A member that is removed while the call may be running could be made again.
 func TestNothingOfABatchIsRemovedWhileItsCallRuns(t *testing.T) {
 	w, call := lostBatch(t)
 	w.makeBatch(call)

@@ -54,7 +54,7 @@ func answerAll(e ProvisionBatch, same ProvisionAnswered) BatchAnswered {
 }
 
 // makeBatch is what the provider does with a batch: it knows one that comes again, and
-// never makes what is gone anew.
+// never makes what is gone again.
 func (w *world) makeBatch(e ProvisionBatch) BatchAnswered {
 	w.t.Helper()
 	before, again := w.batches[e.Key]

@@ -10,7 +10,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
-// checkCredentials finds the healthy rows whose credential nobody has any more, and
+// checkCredentials finds the healthy rows whose credential no one has any more, and
 // quarantines those that can't be admitted again.
 func (l *Loop) checkCredentials(w *step) {
 	for _, r := range w.rows {
@@ -29,7 +29,7 @@ func (l *Loop) checkCredentials(w *step) {
 }
 
 // idleTimeout is after how long without work a row's runner ends by itself, where
-// its scheduler's runners can: nobody knows better than they whether they have a
+// its scheduler's runners can: no one knows better than they whether they have a
 // job. Where the file wants hosts without work, or a minimum is paid for, the
 // planner says which.
 func (w *step) idleTimeout(r *row) time.Duration {

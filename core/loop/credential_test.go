@@ -73,7 +73,7 @@ func (o *onceScheduler) tell(e CallScheduler) SchedulerAnswered {
 	out := SchedulerAnswered{Answer: e.Answered()}
 	switch {
 	case e.Kind == ci.Uncordon:
-		panic("nobody can take a stop back here")
+		panic("no one can take a stop back here")
 	case e.Kind == ci.Admit && o.refuse:
 		out.Failure, out.NotDone = &Failure{Class: fleet.ErrorPermission, Message: "403"}, true
 	case e.Kind == ci.Admit && o.swallow > 0:
@@ -98,7 +98,7 @@ func onceWorld(t *testing.T, min, max int) (*world, *onceScheduler) {
 	return newWorld(t, f), &onceScheduler{}
 }
 
-// goes lets time pass; works says of agents whose worker runs, and goes on until it
+// goes lets time pass; works says of agents whose worker runs, and continues until it
 // ends by itself.
 func (o *onceScheduler) goes(w *world, d time.Duration, works func(fleet.CapacityInstance) bool) {
 	w.t.Helper()
@@ -131,7 +131,7 @@ func (o *onceScheduler) goes(w *world, d time.Duration, works func(fleet.Capacit
 	}
 }
 
-// always is a worker that runs where it was admitted, and ends for nobody.
+// always is a worker that runs where it was admitted, and ends for no one.
 func always(i fleet.CapacityInstance) bool { return i.Scheduling.Ref != "" }
 
 // untilStopped is a worker that ends by itself once its scheduler has stopped it.
@@ -298,7 +298,7 @@ func TestAnotherManagerAdmitsNobodyAgainWhoseRunnerGoesOn(t *testing.T) {
 	if i := w.only(); o.made != 1 || i.State != fleet.Healthy || !w.last.Settled {
 		t.Errorf("%d runners were made, it is %s, settled %t", o.made, i.State, w.last.Settled)
 	}
-	// Its process ends, and nobody has the credential to start another with.
+	// Its process ends, and no one has the credential to start another with.
 	o.goes(
 		w,
 		10*time.Minute,
@@ -317,7 +317,7 @@ func TestARunnerThatWasStoppedWhileItWasSilentLeavesWhenItIsBack(t *testing.T) {
 	res.State = fleet.ResourceUnclear
 	w.cloud[i.Key] = res
 	quiet := func(fleet.CapacityInstance) bool { return false }
-	for range 200 { // the agent is alive for nobody
+	for range 200 { // the agent is alive for no one
 		if w.store.instances[i.ID].Scheduling.Cordoned {
 			break
 		}
@@ -344,7 +344,7 @@ func TestAStopThatItsSchedulerHasForgottenIsSaidAgain(t *testing.T) {
 	o.waiting = 0
 	o.until = func() bool { return w.only().Scheduling.Cordoned }
 	o.goes(w, time.Hour, always)
-	o.until, o.told = nil, nil // it was restored from a backup, and its process goes on
+	o.until, o.told = nil, nil // it was restored from a backup, and its process continues
 	id := w.only().ID
 	o.goes(w, 3*time.Minute, always)
 	if len(o.told) > 0 {
@@ -371,7 +371,7 @@ func TestForgottenRunnerGetsANewCredentialThenANewHost(t *testing.T) {
 	o.down = "503"
 	o.goes(w, 5*time.Minute, flaps)
 	if o.made != 1 {
-		t.Fatalf("%d runners were made while nobody could know why its process ends", o.made)
+		t.Fatalf("%d runners were made while no one could know why its process ends", o.made)
 	}
 	o.down = ""
 	o.until = func() bool { return o.made == 2 }

@@ -103,7 +103,7 @@ func TestWhatOnlyLooksLikePartOfAnInstanceIsLeft(t *testing.T) {
 }
 
 // Somebody attached it to a machine of his own, say. It was tried first for ever.
-func TestOneLeftoverThatCannotBeRemovedKeepsNoOtherFromIt(t *testing.T) {
+func TestOneDanglingResourceThatCannotBeRemovedKeepsNoOtherFromIt(t *testing.T) {
 	w := signed(t, 1)
 	i := w.only()
 	for _, id := range []fleet.ProviderInstanceRef{"vol-1", "vol-2", "vol-3", "vol-4"} {

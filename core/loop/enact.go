@@ -108,7 +108,7 @@ func (l *Loop) faults() map[fleet.ProviderAddress]reason.Reason {
 }
 
 // holdBlocked holds the fleets whose provider doesn't come back by itself: what
-// nobody can make isn't asked for.
+// no one can make isn't asked for.
 func (l *Loop) holdBlocked(w *step) {
 	w.blocked = map[fleet.RunnerFleetID]reason.Reason{}
 	for id, f := range w.fleets {

@@ -19,9 +19,9 @@ type simpleScheduler struct {
 	waiting  int
 	// down is why it doesn't answer; "": it does.
 	down string
-	// keeps says that it goes on listing what it was told to forget.
+	// keeps says that it keeps listing what it was told to forget.
 	keeps bool
-	// stuck says that its revision stays what it is, and that it lists nobody.
+	// stuck says that its revision stays what it is, and that it lists no one.
 	stuck bool
 	looks int
 	// told is every call in words.

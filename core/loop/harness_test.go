@@ -41,7 +41,7 @@ type world struct {
 	offers []fleet.Offer
 	// ci is the scheduler of the fleets that have one.
 	ci *simpleScheduler
-	// effects are those that nobody has run yet.
+	// effects are those that no one has run yet.
 	effects []Effect
 	// calls is every Provision and Terminate that went out, in words.
 	calls []string
@@ -87,7 +87,7 @@ func newWorld(t testing.TB, fleets ...fleet.ManagedFleet) *world {
 	return w
 }
 
-// restart is a new manager process on the same store: effects that nobody ran
+// restart is a new manager process on the same store: effects that no one ran
 // are lost with the old one.
 func (w *world) restart() {
 	w.effects = nil
@@ -345,7 +345,7 @@ func (w *world) behave(i fleet.CapacityInstance) {
 	r, enrolled := w.store.runners[id]
 	switch {
 	case !alive || !i.Live():
-	case !enrolled && w.store.operations[i.Key].Batch.Key != "" && i.ProviderInstance == "": // nobody can tell yet which host it is
+	case !enrolled && w.store.operations[i.Key].Batch.Key != "" && i.ProviderInstance == "": // no one can tell yet which host it is
 	case !enrolled && (i.State == fleet.Bootstrapping || i.State == fleet.Provisioning):
 		w.enroll(i)
 	case enrolled && lifecycle.InstructionFor(i) == lifecycle.Stop && r.Report.Phase != fleet.PhaseRunning:

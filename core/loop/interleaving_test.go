@@ -199,7 +199,7 @@ func (c *chaos) finishCall() {
 }
 
 // finish ends a call that the plugin works on; done says that it took effect,
-// silent that nobody hears of it.
+// silent that no one hears of it.
 func (c *chaos) finish(done, silent bool) {
 	n := c.random.IntN(len(c.running))
 	e := c.running[n]

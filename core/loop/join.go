@@ -40,7 +40,7 @@ func (w *step) showClaimed(e Inspected, listing *inventory.Listing) {
 	for _, r := range w.rows {
 		if r.Provider != e.Provider || r.claim == nil ||
 			r.provision.State == fleet.OperationPending && r.provision.Attempts == 0 {
-			continue // a free asset of a request that never went out is no answer to it
+			continue // a free asset of a request that never went out is not an answer to it
 		}
 		if res, listed := assets[fleet.ProviderInstanceRef(r.claim.Asset)]; listed {
 			listing.AddAsset(res, r.Key)
@@ -57,7 +57,7 @@ func (r *row) unassigned(f fleet.ProviderFacts) reason.Reason {
 	return reason.Of(reason.HostUnclaimed{Plugin: f.Plugin})
 }
 
-// expireJoin ends the claim of a host that nobody joined in time. The token is void
+// expireJoin ends the claim of a host that no one joined in time. The token is void
 // by then, whether or not a manager ran meanwhile. False: the row doesn't wait
 // for a person, and its state's deadline counts.
 func (l *Loop) expireJoin(w *step, r *row) bool {

@@ -259,7 +259,7 @@ func TestAClaimThatNobodyUsedExpires(t *testing.T) {
 		t.Fatalf("the host isn't free: %s", l.describe())
 	}
 	if len(l.last.Holds()) > 0 {
-		t.Errorf("that nobody came holds the fleet: %v", l.last.Holds())
+		t.Errorf("that no one came holds the fleet: %v", l.last.Holds())
 	}
 	l.claim("a")
 	l.goOn(time.Minute, nil)

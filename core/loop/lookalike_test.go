@@ -73,7 +73,7 @@ func (s *somebody) meddle() {
 	key := keys[s.random.IntN(len(keys))]
 	switch s.random.IntN(7) {
 	case 0:
-		// Before its id is recorded nobody can tell a copy from the genuine one.
+		// Before its id is recorded no one can tell a copy from the genuine one.
 		if s.instance(key).ProviderInstance == "" {
 			return
 		}
@@ -135,7 +135,7 @@ func (s *somebody) letComeBack() {
 	}
 }
 
-// cleanUp takes copies away and puts right what was spoiled; all: strangers, too.
+// cleanUp takes copies away and restores what was changed; all: foreign resources, too.
 func (s *somebody) cleanUp(all bool) {
 	s.twins = nil
 	for key, res := range s.cloud {

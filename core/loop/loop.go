@@ -151,7 +151,7 @@ func (l *Loop) Step(ctx context.Context, now time.Time, events []Event) (Result,
 		return Result{}, fmt.Errorf("loop: look up what has no live record: %w", err)
 	}
 	if err := l.findUnknownRunners(ctx, w); err != nil {
-		return Result{}, fmt.Errorf("loop: look up runners that a scheduler lists and nobody has: %w", err)
+		return Result{}, fmt.Errorf("loop: look up runners that a scheduler lists and no one has: %w", err)
 	}
 	if err := l.applyOrders(w); err != nil {
 		return Result{}, fmt.Errorf("loop: carry out what was ordered: %w", err)

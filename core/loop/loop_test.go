@@ -41,7 +41,7 @@ func TestAManagerThatStartsAgainAdoptsWhatRuns(t *testing.T) {
 	w := newWorld(t, demoFleet(3, 5))
 	w.settle()
 	for range 5 {
-		w.now = w.now.Add(3 * time.Hour) // away for long: nobody is called dead for that
+		w.now = w.now.Add(3 * time.Hour) // away for long: no one is called dead for that
 		w.restart()
 		w.settle()
 	}
@@ -189,7 +189,7 @@ func TestAdmissionJudgesEvidenceAndNotTheAgentsWord(t *testing.T) {
 			want:   fleet.AdmissionPending,
 		},
 		{
-			name:   "isolation that nobody asks for is still looked at",
+			name:   "isolation that no one asks for is still looked at",
 			change: func(r *fleet.Runner) { r.Report.Isolation = "pending" },
 			want:   fleet.AdmissionVerified,
 		},
@@ -212,7 +212,7 @@ func TestAdmissionJudgesEvidenceAndNotTheAgentsWord(t *testing.T) {
 			want:     fleet.AdmissionVerified,
 		},
 		{
-			name:     "a signing host that nobody vouches for",
+			name:     "a signing host that no one vouches for",
 			fleet:    func(f *fleet.ManagedFleet) { f.Class.Signing = true },
 			resource: func(r *fleet.Resource) { r.Attested = []string{"gpu"} },
 			want:     fleet.AdmissionRejected,

@@ -126,7 +126,7 @@ func (m *memory) callOver(op fleet.OperationID) {
 // as listened: the machine slept, or its clock was set.
 const maxStepDelay = time.Minute
 
-// beginStep notes that the loop runs again. After a gap nobody is called silent, and
+// beginStep notes that the loop runs again. After a gap no one is called silent, and
 // nothing late, for what happened in it.
 func (m *memory) beginStep(now time.Time, clockSet bool) {
 	m.steps++

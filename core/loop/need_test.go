@@ -65,7 +65,7 @@ func TestATimeWithoutAManagerIsAHoleAndNotZero(t *testing.T) {
 	w.goOn(20 * time.Minute)
 	w.ci.waiting = 0
 	last := w.runs()[0].Last
-	// It dies, and nobody is there for an hour.
+	// It dies, and no one is there for an hour.
 	w.now = w.now.Add(time.Hour)
 	w.restart()
 	back := forecast.SlotOf(w.now)
@@ -196,7 +196,7 @@ func TestWhatIsNotStoredIsStoredByTheNextStep(t *testing.T) {
 	w.now = (last + 2).Start().Add(time.Second)
 	w.store.fail = errors.New("the disk is full")
 	if _, err := w.loop.Step(t.Context(), w.now, nil); err == nil {
-		t.Fatal("a commit that fails is no error")
+		t.Fatal("a commit that fails is not an error")
 	}
 	w.store.fail = nil
 	w.step()

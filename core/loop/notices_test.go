@@ -52,7 +52,7 @@ func TestANoticeOfTheAgentCordonsTheRunnerAtOnceAndItIsReplaced(t *testing.T) {
 		t.Errorf("its scheduler was told %v, which is stored as %+v", w.ci.told, got.Scheduling)
 	}
 	if n := len(w.live()); n != 2 {
-		t.Errorf("%d instances: a runner that goes away is no capacity, and another should come\n%s", n, w.describe())
+		t.Errorf("%d instances: a runner that goes away is not capacity, and another should come\n%s", n, w.describe())
 	}
 	if w.ci.runners[i.ID].Leases != 1 || slices.ContainsFunc(w.calls, isTerminate) {
 		t.Errorf("its job was not left its time: %v", w.calls)

@@ -12,7 +12,7 @@ import (
 )
 
 // recordObservation takes in what a scheduler showed. What one acknowledged that was
-// restored or started anew doesn't hold any more: it is told everything again.
+// restored or started again doesn't hold any more: it is told everything again.
 func (l *Loop) recordObservation(w *step, e Observed) {
 	s := l.scheduler(e.Scheduler)
 	if e.Failure != nil {

@@ -140,7 +140,7 @@ func TestAProbeWhoseAnswerIsLostStaysTheOnlyOneUntilItIsResolved(t *testing.T) {
 	w.step()
 	probe := take[Provision](w)
 	w.step(ProvisionAnswered{Operation: probe.Operation.ID, Outcome: fleet.ProvisionUnknown, CallOver: true})
-	w.make(probe) // it was made, and nobody heard
+	w.make(probe) // it was made, and no one heard
 	w.now = w.now.Add(time.Minute)
 	if w.step(); len(w.live()) != 1 {
 		t.Fatalf("another one probes: %s", w.describe())
@@ -249,7 +249,7 @@ func TestShortageWithoutMarketHoldsProviderAndLifetime(t *testing.T) {
 			t.Errorf("offers %v without a market", p.Intent.Offers)
 		}
 		if p.Operation.Fleet == "f1" {
-			w.step(full(p, "a zone that nobody asked for"))
+			w.step(full(p, "a zone that no one asked for"))
 		} else {
 			w.step(w.run(p))
 		}

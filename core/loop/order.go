@@ -31,7 +31,7 @@ const (
 	// Order.Fleet and removes it.
 	AdoptResource OrderKind = "adopt"
 	// TakeNote asks for nothing: its outcome says that a step has seen what was
-	// stored before, so that none goes on without it.
+	// stored before, so that none continues without it.
 	TakeNote OrderKind = "take_note"
 )
 

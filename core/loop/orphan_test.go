@@ -62,7 +62,7 @@ func TestAnOrphanIsRemovedAfterTwoSightingsAndTheGrace(t *testing.T) {
 			if got := w.found()[w.others[0].ID]; got.Classification != fleet.Orphan ||
 				!reason.Is[reason.RemovedAfterGrace](got.Decide) ||
 				!got.RemovedAfter.Equal(got.FirstSeen.Add(inventory.DefaultOrphanGrace)) {
-				t.Errorf("after one sighting: %+v", got)
+				t.Errorf("after one inspection: %+v", got)
 			}
 			w.work(inventory.DefaultOrphanGrace - time.Minute)
 			if len(w.terminations()) != 0 || len(w.live()) != 0 {
@@ -89,7 +89,7 @@ func TestAnOrphanIsLeftWhileItWasNotSeenWithoutAGap(t *testing.T) {
 		name  string
 		story func(w *world)
 	}{
-		{"one sighting", func(w *world) { w.now = w.now.Add(time.Hour); w.step() }},
+		{"one inspection", func(w *world) { w.now = w.now.Add(time.Hour); w.step() }},
 		{"a list was partial between", func(w *world) {
 			w.pass(10*time.Minute, nil)
 			w.inspectWith(func(e *Inspected) { e.Inspection.Complete, e.Inspection.Resources = false, nil })

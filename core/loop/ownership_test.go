@@ -111,7 +111,7 @@ func TestWhatIsNotProvenOursIsHeldAndNeverDeleted(t *testing.T) {
 		{"its tags are gone", false, func(w *world, a, _ fleet.OperationID) {
 			w.change(a, func(r *fleet.Resource) { r.Tags = nil })
 		}, reason.TagsDiffer{}},
-		{"its proof is no proof", false, func(w *world, a, _ fleet.OperationID) {
+		{"its proof is not a proof", false, func(w *world, a, _ fleet.OperationID) {
 			w.change(a, func(r *fleet.Resource) { r.Tags[inventory.ProofTag] = "by-hand" })
 		}, reason.ProofRejected{Kind: "malformed"}},
 		{"its proof is by another installation's key", false, func(w *world, a, _ fleet.OperationID) {
@@ -265,7 +265,7 @@ func TestTagsSayWhomADedicatedFleetIsFor(t *testing.T) {
 		}
 		for tag, value := range got {
 			if !regexp.MustCompile(`^[a-z0-9-]{1,63}$`).MatchString(value) {
-				t.Errorf("%s: %q is no tag value", tag, value)
+				t.Errorf("%s: %q is not a tag value", tag, value)
 			}
 		}
 	}

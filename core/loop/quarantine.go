@@ -6,7 +6,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
-// applyQuarantines takes what people quarantined out of work. A job that runs goes on; what
+// applyQuarantines takes what people quarantined out of work. A job that runs continues; what
 // was never asked of a provider isn't asked; what still boots is met as soon as its
 // agent calls, before it can be admitted; and one that was lost as soon as it is
 // back.

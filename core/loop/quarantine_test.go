@@ -90,7 +90,7 @@ func TestAQuarantinedInstanceGetsNoJobKeepsItsOwnAndIsReplaced(t *testing.T) {
 		func(c string) bool { return !strings.Contains(c, "terminate") },
 	)
 	if len(terminations) != 0 {
-		t.Errorf("its job goes on, and it is terminated: %v", terminations)
+		t.Errorf("its job continues, and it is terminated: %v", terminations)
 	}
 }
 

@@ -194,7 +194,7 @@ func TestTheFleetsOfABrokenProviderHoldStillAndTheOthersGoOn(t *testing.T) {
 		t.Errorf("status would say %q", got)
 	}
 	if got := w.last.Observations.Blocked[local]; !strings.Contains(got, "panic: oh") {
-		t.Errorf("whoever applies is told %q", got)
+		t.Errorf("apply says %q", got)
 	}
 
 	w.step(ProviderReady{Provider: local, Facts: w.facts})

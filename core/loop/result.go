@@ -15,7 +15,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
-// result is what a step came to, for whoever drives the loop and shows it.
+// result is what a step came to, for what drives the loop and shows it.
 func (l *Loop) result(w *step, plan planner.Output, effects []Effect) Result {
 	res := Result{
 		Effects:      effects,
@@ -31,7 +31,7 @@ func (l *Loop) result(w *step, plan planner.Output, effects []Effect) Result {
 	res.Settled = len(l.orders) == 0
 	l.instancesInto(&res, w)
 	for _, address := range l.schedulersIn(w) {
-		if reason.Is[reason.SchedulerNotAnswered](l.scheduler(address).Unobservable) { // nobody knows what it wants
+		if reason.Is[reason.SchedulerNotAnswered](l.scheduler(address).Unobservable) { // no one knows what it wants
 			res.Settled = false
 		}
 	}

@@ -84,7 +84,7 @@ func TestImageThatNeverEnrollsIsHaltedAtItsCanary(t *testing.T) {
 		t.Errorf("%d were made of an image that never came up, want 1", made)
 	}
 
-	// Another one is needed meanwhile: it is of before.
+	// Another one is needed meanwhile: it is an earlier make.
 	f = w.store.fleets["f1"]
 	f.Scaling.Min = 4
 	w.store.fleets["f1"] = f

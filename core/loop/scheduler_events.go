@@ -27,7 +27,7 @@ type CallScheduler struct{ ci.Call }
 type SchedulerAnswered struct {
 	ci.Answer
 	// Failure is set where the scheduler gave no answer or refused; a runner or a
-	// scheduler that isn't known is no failure.
+	// scheduler that isn't known is not a failure.
 	Failure *Failure
 }
 

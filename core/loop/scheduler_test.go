@@ -108,7 +108,7 @@ func TestAListingFromBeforeTheCordonProvesNothing(t *testing.T) {
 func TestACordonWhoseAnswerIsLostIsAskedForAgain(t *testing.T) {
 	w, _ := up(t)
 	i := drained(t, w)
-	w.ci.tell(take[CallScheduler](w)) // it holds, and nobody hears so
+	w.ci.tell(take[CallScheduler](w)) // it holds, and no one hears so
 	w.step(
 		SchedulerAnswered{
 			Answer:  ci.Answer{Scheduler: queueCI, Instance: i.ID, Kind: ci.Cordon},
@@ -176,7 +176,7 @@ func TestAFrozenDemandNeverOutlivesTheScheduler(t *testing.T) {
 	w.ci.down = "503"
 	w.goOn(time.Minute)
 	if len(w.live()) != 0 {
-		t.Errorf("grew by a demand that nobody could see: %s", w.describe())
+		t.Errorf("grew by a demand that no one could see: %s", w.describe())
 	}
 }
 
@@ -285,7 +285,7 @@ func TestTheRunnerOfAnAdmittedHostIsTheClassNotTheAgentsWord(t *testing.T) {
 	}
 }
 
-// A clock that is set ahead, or a machine that slept, makes nobody idle for long:
+// A clock that is set ahead, or a machine that slept, makes no one idle for long:
 // what happened meanwhile wasn't seen.
 func TestAClockThatIsSetAheadDoesNotCutTheIdleGrace(t *testing.T) {
 	w, i := up(t)
@@ -336,7 +336,7 @@ func TestARunnersRegionIsThatOfTheOfferThatItsHostWasMadeOf(t *testing.T) {
 		{"in the second zone", "z2", []string{"eu-1", "eu-2"}, "eu-2"},
 		{"in a zone that no offer is of, of a fleet with one region", "z9", []string{"eu-1"}, "eu-1"},
 		{"and of one with two", "z9", []string{"eu-1", "eu-2"}, ""},
-		{"nobody has said where", "", []string{"eu-1", "eu-2"}, ""},
+		{"no one has said where", "", []string{"eu-1", "eu-2"}, ""},
 	} {
 		r := &row{CapacityInstance: fleet.CapacityInstance{Zone: test.zone}, provision: &fleet.Operation{Request: request}}
 		r.fleet.Placement.Regions = test.regions

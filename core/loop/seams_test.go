@@ -150,7 +150,7 @@ func TestADrainEndsThoughTheFleetHasAnotherSchedulerNow(t *testing.T) {
 	}
 }
 
-// A block that left the file is no word of the scheduler: its lease goes on.
+// A block that left the file is not a word of the scheduler: its lease continues.
 func TestASchedulerWithoutABlockProvesNoHostIdle(t *testing.T) {
 	w, i := up(t)
 	w.ci.lease(i.ID, 1)
@@ -171,7 +171,7 @@ func TestASchedulerWithoutABlockProvesNoHostIdle(t *testing.T) {
 	}
 }
 
-// Its scheduler promised no new lease, and nobody said that the old one is over.
+// Its scheduler promised no new lease, and no one said that the old one is over.
 func TestASilentHostOfASchedulerThatListsNothingIsKept(t *testing.T) {
 	w, _ := up(t)
 	f := w.store.fleets["f1"]
@@ -202,14 +202,14 @@ func TestASilentHostOfASchedulerThatListsNothingIsKept(t *testing.T) {
 	}
 }
 
-// Our deadline is over, and the call goes on inside the plugin.
+// Our deadline is over, and the call continues inside the plugin.
 func TestNobodyClosesARequestWhoseCallStillRuns(t *testing.T) {
 	w := newWorld(t, demoFleet(1, 1))
 	for !has[Provision](w) {
 		w.inspect()
 	}
 	p := take[Provision](w)
-	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown}) // our deadline: the call goes on
+	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown}) // our deadline: the call continues
 	w.inFlight[p.Operation.ID] = true
 	i := w.only()
 	w.step(
@@ -283,7 +283,7 @@ func TestGoneIsNotBelievedBeforeTheProviderWasLookedAt(t *testing.T) {
 	i := w.only()
 	w.loop = New(w.store, enrollment{}, w.loop.settings)
 	w.effects = nil
-	w.now = w.now.Add(time.Hour) // its agent hasn't been heard: nobody listened
+	w.now = w.now.Add(time.Hour) // its agent hasn't been heard: no manager listened
 	if res := w.step(
 		Ordered{Order: Order{ID: "o", Kind: ResolveGone, Instance: i.ID, By: "ada", Until: w.now.Add(time.Minute)}},
 	); len(

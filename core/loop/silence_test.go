@@ -49,7 +49,7 @@ func TestAfterAStartNobodyIsSilentBeforeOneWholeHeartbeat(t *testing.T) {
 	w := newWorld(t, demoFleet(2, 2))
 	w.settle()
 	lost := w.live()[0]
-	w.now = w.now.Add(5 * time.Hour) // the manager was away, and so nobody was heard
+	w.now = w.now.Add(5 * time.Hour) // the manager was away, and so no one was heard
 	w.restart()
 	heartbeat := fleet.DefaultTimeouts().Heartbeat
 	w.pass(heartbeat-time.Minute, nil)

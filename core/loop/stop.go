@@ -23,7 +23,7 @@ func (l *Loop) Absorb(ctx context.Context, now time.Time, events []Event) error 
 	return l.commit(ctx, w)
 }
 
-// Abandon marks the calls that nobody will hear from any more as unknown. The
+// Abandon marks the calls that no one will hear from any more as unknown. The
 // next start would do the same; doing it now shows it to people in between.
 func (l *Loop) Abandon(ctx context.Context, now time.Time) error {
 	w, err := l.load(ctx, now)

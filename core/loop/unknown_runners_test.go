@@ -30,7 +30,7 @@ func restoredScheduler(t *testing.T) (w *world, ended fleet.CapacityInstanceID) 
 
 func TestRestoredSchedulerIsToldToRemoveEndedRunnersOnly(t *testing.T) {
 	w, ended := restoredScheduler(t)
-	w.ci.lease(ended, 1) // of a job that nobody runs
+	w.ci.lease(ended, 1) // of a job that no one runs
 	w.goOn(time.Minute)
 	if want := []string{"remove " + string(ended) + " infrastructure"}; !slices.Equal(w.ci.told, want) {
 		t.Errorf("told %q, want %q", w.ci.told, want)

@@ -78,9 +78,9 @@ const (
 	ends                    // the probe is over and says nothing
 )
 
-// transitions are all that happen; what isn't here changes nothing. Whoever was
+// transitions are all that happen; what isn't here changes nothing. What was
 // on its way when a circuit opened says nothing new, so that a burst of requests
-// counts once. A move into Open counts a failure and waits anew.
+// counts once. A move into Open counts a failure and waits again.
 var transitions = map[State]map[event]State{
 	Closed:   {short: Open},
 	Open:     {works: Closed},
@@ -99,7 +99,7 @@ const (
 	longestAsked = time.Hour
 	// probeLimit is how long one operation may be the only one that tries.
 	probeLimit = 10 * time.Minute
-	// forgetAfter is how long nobody may have wanted to try before the circuit is
+	// forgetAfter is how long no one may have wanted to try before the circuit is
 	// forgotten.
 	forgetAfter = time.Hour
 )

@@ -121,7 +121,7 @@ func (cs Circuits) RecordEnd(operation fleet.OperationID) {
 }
 
 // endProbes ends what an attempt still probes. Offers are tried in their order:
-// those before the one that decided it were tried in vain, and those after it
+// those before the one that decided it had no room, and those after it
 // weren't tried.
 func (cs Circuits) endProbes(a Attempt, decided int, s Shortage, now time.Time, random func() float64) {
 	for _, c := range cs.sorted() {
@@ -148,7 +148,7 @@ func (cs Circuits) Begin(operation fleet.OperationID, scopes []Scope, now time.T
 }
 
 // Advance lets time pass: a probe that is over, by what open says, or lasts too long
-// makes room for another; what nobody has wanted for long is forgotten; and what a
+// makes room for another; what no one has wanted for long is forgotten; and what a
 // clock that was set back left in the future comes back to now.
 func (cs Circuits) Advance(now time.Time, open func(fleet.OperationID) bool) {
 	for _, c := range cs.sorted() {

@@ -107,10 +107,10 @@ func TestEveryMove(t *testing.T) {
 		"the probe's failure opens it for twice as long": {{0, fail("k1"), Open}, {5 * time.Second, begin("k2"), Probing}, {0, fail("k2"), Open}, {9 * time.Second, pass, Open}, {time.Second, pass, HalfOpen}},
 		"there is one probe":                             {{0, fail("k1"), Open}, {5 * time.Second, begin("k2"), Probing}, {0, begin("k3"), Probing}, {0, fail("k3"), Probing}, {0, fail("k2"), Open}},
 		"an open one takes no probe":                     {{0, fail("k1"), Open}, {0, begin("k2"), Open}, {5 * time.Second, pass, HalfOpen}},
-		"whoever succeeds closes it":                     {{0, fail("k1"), Open}, {0, work("k2"), Closed}},
+		"any success closes it":                          {{0, fail("k1"), Open}, {0, work("k2"), Closed}},
 		"a probe that ended otherwise makes room":        {{0, fail("k1"), Open}, {5 * time.Second, begin("k2"), Probing}, {0, over, HalfOpen}},
 		"a probe that lasts too long makes room":         {{0, fail("k1"), Open}, {5 * time.Second, begin("k2"), Probing}, {probeLimit - 1, pass, Probing}, {1, pass, HalfOpen}},
-		"what nobody tries is forgotten":                 {{0, fail("k1"), Open}, {2 * forgetAfter, pass, Closed}},
+		"what no one tries is forgotten":                 {{0, fail("k1"), Open}, {2 * forgetAfter, pass, Closed}},
 		"a success closes what time half opened":         {{0, fail("k1"), Open}, {5 * time.Second, pass, HalfOpen}, {0, work("k2"), Closed}},
 		"a clock that is set back doesn't keep a probe":  {{0, fail("k1"), Open}, {5 * time.Second, begin("k2"), Probing}, {-100 * time.Hour, pass, Probing}, {probeLimit, pass, HalfOpen}},
 		"a clock that is set back doesn't keep it open":  {{0, fail("k1"), Open}, {-100 * time.Hour, pass, Open}, {5 * time.Second, pass, HalfOpen}},
@@ -256,7 +256,7 @@ func TestOneProbeGoesThroughWhateverHappenedBefore(t *testing.T) {
 					cs.RecordShortage(a, capacity(zone, machineType), now, func() float64 { return 0.9 })
 				case 1:
 					cs.RecordSuccess(a, zone, machineType, now, noJitter)
-				case 2: // it ended, and nobody knows how
+				case 2: // it ended, and no one knows how
 				}
 				break
 			}

@@ -70,7 +70,7 @@ func (l *Lists) RecordFailure(key fleet.MarketKey, message string, retryAfter ti
 func (l *Lists) Asked(key fleet.MarketKey) { l.market(key).asking = true }
 
 // Due are those of the wanted markets, in their order, that are to be asked now.
-// Those that nobody wants any more are forgotten.
+// Those that nothing wants any more are forgotten.
 func (l *Lists) Due(
 	wanted []fleet.MarketKey,
 	now time.Time,

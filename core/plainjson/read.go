@@ -26,7 +26,7 @@ func (e *Mismatch) Error() string {
 	return fmt.Sprintf("%s: %s is expected, and it is %s", e.Path, e.Expected, e.Came)
 }
 
-// NotJSON is a text that is no JSON at all, or more than one value of it.
+// NotJSON is a text that is not valid JSON at all, or more than one value of it.
 type NotJSON struct{ Reason string }
 
 func (e *NotJSON) Error() string { return e.Reason }
@@ -76,7 +76,7 @@ func notJSON(content []byte, err error) error {
 	case trimmed[0] == '<':
 		words = "it is a page of HTML or XML, and JSON is expected; does something else answer at this address?"
 	case syntax == nil:
-		words = fmt.Sprintf("it is no JSON (%s)", err)
+		words = fmt.Sprintf("it is not valid JSON (%s)", err)
 	case strings.Contains(syntax.Error(), "unexpected end"):
 		words = fmt.Sprintf("it ends in the middle of a value, after %d bytes", len(content))
 	case strings.Contains(syntax.Error(), "after top-level value"):
@@ -84,7 +84,7 @@ func notJSON(content []byte, err error) error {
 	case strings.Contains(syntax.Error(), "max depth"):
 		words = fmt.Sprintf("it is nested too deeply, at %s", place)
 	default:
-		words = fmt.Sprintf("it is no JSON: something else is expected at %s%s", place, sign(content, at))
+		words = fmt.Sprintf("it is not valid JSON: something else is expected at %s%s", place, sign(content, at))
 	}
 	return &NotJSON{words}
 }

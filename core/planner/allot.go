@@ -3,7 +3,7 @@ package planner
 // allot gives each want, in their order, instances of the fleets that it may have
 // them from, with at most room in each fleet. What one got before is moved to
 // another fleet where that lets a later one have more, and never taken away: so
-// the first is served first, and nobody is refused what could be had. It is a
+// the first is served first, and no one is refused what could be had. It is a
 // maximum flow by shortest augmenting paths. given is by want and fleet.
 func allot(wants []want, room []int) (given [][]int, missing []int) {
 	given, missing = make([][]int, len(wants)), make([]int, len(wants))

@@ -14,7 +14,7 @@ type CostReport struct {
 	// what it costs once what starts now is there, both at most.
 	Hourly fleet.Money `json:"hourly,omitzero"`
 	Then   fleet.Money `json:"then,omitzero"`
-	// Unpriced counts the instances of which nobody says what they cost; they are in
+	// Unpriced counts the instances of which no one says what they cost; they are in
 	// none of the sums.
 	Unpriced int `json:"unpriced,omitempty"`
 	// Today is what the day in UTC has cost, and Whole what it costs if everything
@@ -57,7 +57,7 @@ func (p *FleetPlan) guardCost(in *planning, f fleet.ManagedFleet, s *supply) {
 	p.Bounds = append(p.Bounds, fleet.Bound{Name: "cost_guardrail", After: allowed, Reason: reason.Of(why(0))})
 }
 
-// report is nil where nobody says what the fleet costs, and nothing limits it.
+// report is nil where no one says what the fleet costs, and nothing limits it.
 func (p *costBudget) report() *CostReport {
 	if p == nil || p.running.Currency == "" && p.whole.Currency == "" {
 		return nil

@@ -27,7 +27,7 @@ type costBudget struct {
 	// best is what the next host costs, and offered that there is one to be had.
 	best    fleet.InstanceCost
 	offered bool
-	// unasked says that nobody has asked the provider what a host costs.
+	// unasked says that no one has asked the provider what a host costs.
 	unasked bool
 	// unheld is why nothing can be held against the limits; zero: it can be.
 	unheld reason.Reason
@@ -90,7 +90,7 @@ func costBudgetOf(
 }
 
 // hourlyOf is the price of an instance: that of when it was asked for, or the
-// file's where nobody said one.
+// file's where no one said one.
 func hourlyOf(f fleet.ManagedFleet, i snapshot.Instance) fleet.Money {
 	if i.Cost.Hourly.Currency != "" {
 		return i.Cost.Hourly
@@ -120,7 +120,7 @@ func (p *costBudget) choose(m *fleetOffers) {
 	if m == nil {
 		return
 	}
-	if m.unasked { // nobody asks the market now, and the file's price stands in
+	if m.unasked { // no one asks the market now, and the file's price stands in
 		p.best = m.fleet.Cost.Of()
 		p.offered, p.unasked = true, p.best.Hourly.Currency == ""
 		return
@@ -144,7 +144,7 @@ func (p *costBudget) whyUnheld(sums currencySum) reason.Reason {
 	case !p.limited():
 	case sums.other != "":
 		return reason.Of(reason.CurrenciesMixed{Currency: sums.currency, Other: sums.other})
-	case p.unasked: // whoever asks holds them; until then it isn't known how many may start
+	case p.unasked: // the caller holds them; until then it isn't known how many may start
 	case p.unpriced > 0:
 		return reason.Of(reason.InstancesUnpriced{Unpriced: p.unpriced, Instances: p.hosts})
 	case p.offered && p.best.Hourly.Currency == "":

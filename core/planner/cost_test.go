@@ -94,7 +94,7 @@ func TestAGuardrailSaysWhatItLeavesInOneSentence(t *testing.T) {
 		{"what ended yesterday doesn't, but for its part of today", limited(1, 4, 0, 2400), nil, ended(limited(1, 4, 0, 2400), 36), fleet.Overrides{}, 1, 1, "", now.Add(time.Hour + 35*time.Minute)},
 		{"a minimum counts whole, though the day ends before", mac, nil, nil, fleet.Overrides{}, 0, 0,
 			"limited by max_daily = 4 USD: today (UTC) has cost 0 USD, and no other fits before 00:00 UTC", now.Add(12 * time.Hour)},
-		{"nobody says what a new host costs", unknown, nil, nil, fleet.Overrides{}, 0, 0, "", time.Time{}},
+		{"no one says what a new host costs", unknown, nil, nil, fleet.Overrides{}, 0, 0, "", time.Time{}},
 		{"currencies don't mix", euro, abroad, nil, fleet.Overrides{}, 0, 1,
 			"limited by max_hourly = 5 USD, which can't be checked: today's costs are in USD and in EUR, and nothing converts between currencies", time.Time{}},
 		{"a cost override raises it", two, hosts(two, 5, morning)[:4], nil, costOverride(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 1, 5, "", now.Add(time.Hour)},
@@ -330,7 +330,7 @@ func TestCostGuardrailLimitsStartsAndEndsNothing(t *testing.T) {
 			switch {
 			case p.Create == 0 || hourly.IsZero() && daily.IsZero():
 			case !known:
-				t.Fatalf("%s starts %d, and nobody knows what it costs", f.Address, p.Create)
+				t.Fatalf("%s starts %d, and no one knows what it costs", f.Address, p.Create)
 			case !hourly.IsZero() && hour > hourly.Micros || !daily.IsZero() && day > daily.Micros:
 				t.Fatalf(
 					"%s starts %d and costs %d an hour and %d a day, beyond %s and %s",

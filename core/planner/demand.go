@@ -11,17 +11,6 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
-// Demand is what one scheduler says, or why it can't be seen.
-type Demand struct {
-	Snapshot fleet.CapacityDemandSnapshot
-	// Blind is why nothing may be concluded now; "": the snapshot holds. Can't see
-	// is not zero: the scheduler's fleets keep what they have.
-	Blind string
-	// Uncordons says that the scheduler gives a cordoned runner new leases when
-	// it is asked to, so that a drain can be taken back.
-	Uncordons bool
-}
-
 // UnplacedDemand is waiting work that no capacity covers, there or on its way.
 type UnplacedDemand struct {
 	Scheduler   fleet.SchedulerAddress         `json:"scheduler"`
@@ -61,7 +50,7 @@ type supply struct {
 	// short is how many more would be made if the budget allowed, for the unplaced jobs.
 	short, unplaced int
 	// jobs is how many waiting jobs the fleet was given, occupied how many running
-	// ones of which nobody says where they are.
+	// ones of which no one says where they are.
 	jobs, occupied int
 	// over is what the fleet spreads over providers with; nil: it doesn't. spread
 	// says what that changed.

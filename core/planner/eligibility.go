@@ -8,7 +8,7 @@ import (
 )
 
 // miss is the first hard requirement that a fleet doesn't meet, in the order of
-// checks: the later, the nearer the fleet was. The zero value is no miss.
+// checks: the later, the nearer the fleet was. The zero value is not a miss.
 type miss struct {
 	check  int
 	reason reason.Detail

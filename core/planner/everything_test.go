@@ -27,7 +27,7 @@ import (
 func drawEverything(t *rapid.T) input {
 	in := drawDemand(t)
 	on := func(feature string, oneIn int) bool { return rapid.IntRange(1, oneIn).Draw(t, feature) == oneIn }
-	quiet := on("quiet", 2) // hosts that nobody needs, for a scale-down
+	quiet := on("quiet", 2) // hosts that no one needs, for a scale-down
 	if !on("holds", 3) {
 		in.Holds = nil
 	}
@@ -129,9 +129,9 @@ func drawKind(t *rapid.T, f *fleet.ManagedFleet) {
 	}
 }
 
-// drawMemory is what is remembered and foreseen of a fleet.
+// drawMemory is what is remembered and forecast of a fleet.
 func drawMemory(t *rapid.T, in *input, f *fleet.ManagedFleet) {
-	if p := expecting(rapid.IntRange(0, 6).Draw(t, "expected")); rapid.Bool().Draw(t, "foreseen") {
+	if p := expecting(rapid.IntRange(0, 6).Draw(t, "expected")); rapid.Bool().Draw(t, "forecast") {
 		in.Forecasts[f.ID] = p
 	}
 	if rapid.IntRange(0, 3).Draw(t, "scaled") == 0 {
@@ -269,7 +269,7 @@ var properties = map[string]func(in input, f fleet.ManagedFleet, p FleetPlan) st
 		}
 		return ""
 	},
-	"a busy instance is no choice for a scale-down": func(in input, f fleet.ManagedFleet, p FleetPlan) string {
+	"a busy instance is not considered for a scale-down": func(in input, f fleet.ManagedFleet, p FleetPlan) string {
 		for _, a := range p.Actions {
 			if i := instanceOf(in, a); a.Cause == lifecycle.ForScaleDown && (i.Busy || i.Leases > 0) {
 				return fmt.Sprintf("%s of %s with %d leases: %s", a.Kind, i.ID, i.Leases, a.Reason)
@@ -330,7 +330,7 @@ func TestWithEveryFeatureAtOnceThePropertiesHold(t *testing.T) {
 	})
 }
 
-// A job more of the least urgent kind: whoever was covered keeps that, whatever else
+// A job more of the least urgent kind: what was covered stays so, whatever else
 // keeps fleets from growing.
 func TestOneMoreJobKeepsOthersPlaced(t *testing.T) {
 	uncovered := func(in input) (n int) {

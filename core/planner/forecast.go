@@ -39,8 +39,8 @@ func (in *planning) expect(f fleet.ManagedFleet, n int, bound addBound) {
 	}
 }
 
-// foreseen notes in the plan what is needed, and what will be.
-func (p *FleetPlan) foreseen(in *planning, f fleet.ManagedFleet, s *supply) {
+// noteForecast notes in the plan what is needed, and what will be.
+func (p *FleetPlan) noteForecast(in *planning, f fleet.ManagedFleet, s *supply) {
 	if s != nil {
 		needed := s.needed()
 		p.Needed = &needed

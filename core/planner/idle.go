@@ -27,7 +27,7 @@ func (p *FleetPlan) reactivate(f fleet.ManagedFleet, s *supply, missing int) (ta
 	return taken
 }
 
-// shrinkIdle drains what nobody has needed for idle_grace, never more than the
+// shrinkIdle drains what no one has needed for idle_grace, never more than the
 // excess and never a runner with a lease (spec §130). A host that still comes up is let
 // come up: it is nearly there, and the work that it was made for may be back by
 // then.

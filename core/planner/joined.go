@@ -25,7 +25,7 @@ type HostToJoin struct {
 // Reached says that the fleet has what it can have without a person: where hosts
 // are joined, missing ones are a person's to bring, and outdated ones stay until
 // then. One that follows demand may have more for a while: it lets go of it when
-// nobody has needed it for long enough.
+// no one has needed it for long enough.
 func (p FleetPlan) Reached() bool {
 	if p.Halted || p.Joined && p.Counts.Capacity < p.Desired {
 		return true

@@ -30,7 +30,7 @@ type OfferReport struct {
 const shownOffers = 20
 
 // report is the market for people; nil where a person brings the hosts, or where
-// nobody has asked.
+// no one has asked.
 func (m *fleetOffers) report(now time.Time) *OfferReport {
 	if m.fleet.Joined || m.unasked {
 		return nil

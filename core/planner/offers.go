@@ -60,7 +60,7 @@ type fleetOffers struct {
 	// guarded says that it has a cost guardrail, against which what has no price can't
 	// be held.
 	guarded bool
-	// silent says that its market has never answered, unasked that nobody could ask.
+	// silent says that its market has never answered, unasked that no one could ask.
 	silent, unasked bool
 	// fault is what went wrong with its provider last; "": nothing that is known.
 	fault reason.Reason
@@ -108,7 +108,7 @@ func offersFor(in *planning, f fleet.ManagedFleet, instances []snapshot.Instance
 }
 
 // sort puts first what may be used: the fewest of the fleet's instances first where
-// it is spread, then by price for a host of the class, since nobody uses what is
+// it is spread, then by price for a host of the class, since no one uses what is
 // beyond that. The rest decides among equals, so that the order never changes by
 // itself.
 func (m *fleetOffers) sort() {

@@ -234,7 +234,7 @@ func TestAFleetWithoutRoomNamesItsOffersAndTheNextTry(t *testing.T) {
 	if p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand()}).Fleets[0]; p.Create != 1 ||
 		p.Constrained != nil ||
 		p.Offers != nil {
-		t.Errorf("where nobody can ask: create %d, %+v, %+v", p.Create, p.Constrained, p.Offers)
+		t.Errorf("where no one can ask: create %d, %+v, %+v", p.Create, p.Constrained, p.Offers)
 	}
 }
 

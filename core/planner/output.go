@@ -40,7 +40,7 @@ type FleetPlan struct {
 	Warm     int         `json:"warm"`
 	NextWarm *WarmChange `json:"next_warm,omitempty"`
 	// Needed is how many instances jobs run on or wait for, whatever its bounds; nil:
-	// nobody knows, or nobody asks. Forecast is what the fleet's model expects of that.
+	// no one knows, or no one asks. Forecast is what the fleet's model expects of that.
 	Needed   *int                 `json:"needed,omitempty"`
 	Forecast *forecast.Prediction `json:"forecast,omitempty"`
 	// Create is how many instances start now, with the reason.
@@ -57,7 +57,7 @@ type FleetPlan struct {
 	// Joined says that a person joins the fleet's hosts: nothing is created.
 	Joined bool `json:"joined,omitempty"`
 	// Offers are what its next instances could be made of; nil: a person brings
-	// them, or nobody has asked.
+	// them, or no one has asked.
 	Offers *OfferReport `json:"offers,omitempty"`
 	// Requests are what each of the instances that start may be made of.
 	Requests []Request `json:"-"`
@@ -74,7 +74,7 @@ type FleetPlan struct {
 	KeptByPin int `json:"kept_by_pin,omitempty"`
 	// KeptPaid is how many stay because their minimum is paid for.
 	KeptPaid int `json:"kept_paid,omitempty"`
-	// Cost is what the fleet costs; nil: nobody says.
+	// Cost is what the fleet costs; nil: no one says.
 	Cost *CostReport `json:"cost,omitempty"`
 	// Rollout is the one that is under way; nil: there is none.
 	Rollout *RolloutPlan `json:"rollout,omitempty"`

@@ -20,7 +20,7 @@ func minimumEnds(i snapshot.Instance) time.Time {
 	return i.Created.Add(i.Cost.Minimum)
 }
 
-// insideMinimum says that an instance is no choice for a scale-down, since it costs
+// insideMinimum says that an instance is not considered for a scale-down, since it costs
 // as much if it leaves: it stays as idle capacity. The removal of its fleet takes it
 // all the same, and so do rollouts, age, interruptions and people.
 func insideMinimum(in *planning, f fleet.ManagedFleet, i snapshot.Instance) bool {

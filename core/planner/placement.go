@@ -9,7 +9,7 @@ import (
 
 // placement is the hosts that are to be made by a packing. What it covers is
 // settled: hosts are only moved, with all that they hold, to other fleets that may
-// have them and have room. So what is merely preferred takes nobody's place.
+// have them and have room. So what is merely preferred takes no one's place.
 type placement struct {
 	problem  *problem
 	groups   []*group

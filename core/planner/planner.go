@@ -85,7 +85,7 @@ func beginFleet(in *planning, f fleet.ManagedFleet, instances []snapshot.Instanc
 	p.reportRollout(in, f, r)
 	p.Next = nextChange(in, f, instances)
 	p.scheduled(in, f)
-	p.foreseen(in, f, s)
+	p.noteForecast(in, f, s)
 	p.Offers = in.markets[f.ID].report(in.Now)
 	if hold, held := in.holds[f.ID]; held && hold.Constrained {
 		p.Constrained = &hold

@@ -37,7 +37,7 @@ func unentitled(p *fleet.InstallationPolicy, tenant, project, class string) reas
 }
 
 // unentitledScope says that a reservation is for somebody who may not use a class.
-// One that is for nobody in particular is for whoever may.
+// One that is for no one in particular is for everyone who may.
 func unentitledScope(p fleet.InstallationPolicy, s fleet.FleetScope, class string) bool {
 	entitlements := p.EntitlementsTo(class)
 	return s != (fleet.FleetScope{}) && len(entitlements) > 0 &&

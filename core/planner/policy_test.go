@@ -43,7 +43,7 @@ func TestAPremiumClassIsForThoseAloneWhoAreEntitledToIt(t *testing.T) {
 		{"another tenant", entitling(gold), ownedBy(waiting(2), "globex", ""), `the tenant "globex" is not entitled to the class "c"`},
 		{"another project", entitling(gold), ownedBy(waiting(2), "", "globex/web"), `the project "globex/web" is not entitled to the class "c"`},
 		{"another project of another tenant", entitling(gold), ownedBy(waiting(2), "globex", "globex/web"), `neither the tenant "globex" nor the project "globex/web" is entitled to the class "c"`},
-		{"jobs that are nobody's", entitling(gold), waiting(2), `the jobs have no tenant and no project that is entitled to the class "c"`},
+		{"jobs that are no one's", entitling(gold), waiting(2), `the jobs have no tenant and no project that is entitled to the class "c"`},
 		{"the second entitlement counts, too", entitling(gold, fleet.Entitlement{Name: "silver", Class: "c", Tenants: []string{"globex"}}), ownedBy(waiting(2), "globex", ""), "create 1"},
 	} {
 		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(test.jobs), Policy: test.policy})

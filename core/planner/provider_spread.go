@@ -12,7 +12,7 @@ import (
 // providerSpread is the fleets of one class and scheduler that say spread =
 // "provider": what of them is at each provider. A provider counts while one of its
 // fleets may grow at all: what a person froze, quarantined or removes is done
-// without. A shortage is no reason to do without: it passes.
+// without. A shortage is not a reason to do without: it passes.
 type providerSpread struct {
 	class string
 	// has is everything that isn't proven gone, by provider.
@@ -90,7 +90,7 @@ func (s providerSpreads) with(f fleet.ManagedFleet) *providerSpread {
 }
 
 // settle says how far each fleet may go with what is wanted of all of them now. Those
-// with actions start nothing in this plan, so that nobody else may count on it.
+// with actions start nothing in this plan, so that no one else may count on it.
 func (s providerSpreads) settle(in *planning, supplies map[fleet.RunnerFleetID]*supply, plans []FleetPlan) {
 	acts := map[fleet.RunnerFleetID]bool{}
 	for n := range plans {
@@ -126,7 +126,7 @@ func (s providerSpreads) settle(in *planning, supplies map[fleet.RunnerFleetID]*
 // fleets together.
 func (p *providerSpread) allow(wanted func(*spreadMember) int) {
 	for _, m := range p.members {
-		m.room = anyNumber // also for what is wanted, which nothing of before may limit
+		m.room = anyNumber // also for what is wanted, which nothing earlier may limit
 	}
 	required := slices.ContainsFunc(p.members, func(m *spreadMember) bool { return m.fleet.Placement.Required })
 	if !required || len(p.has) < 2 {

@@ -174,7 +174,7 @@ func TestWhateverIsWantedARequiredSpreadStaysEven(t *testing.T) {
 	})
 }
 
-// A fleet that takes back what is outdated starts nothing in the same plan. Whoever
+// A fleet that takes back what is outdated starts nothing in the same plan. Anyone who
 // counted on it would be beyond his even share until it does, and for ever where it
 // can't.
 func TestEvenShareIgnoresFleetThatCancelsRequests(t *testing.T) {

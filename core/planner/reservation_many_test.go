@@ -10,7 +10,7 @@ import (
 
 // Who may reserve may make so many, each beginning at a time of its own. Every
 // step of the loop gives them all out, and took seconds for that: at each beginning
-// each was held anew against the class of each fleet. Counted are allocations, which
+// each was held again against the class of each fleet. Counted are allocations, which
 // are the same on every machine: a digest of a class makes some.
 func TestManyReservationsAreHeldAgainstTheFleetsOnce(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)

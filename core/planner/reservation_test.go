@@ -154,7 +154,7 @@ func TestUnmetReservationNamesItsCause(t *testing.T) {
 		of   []fleet.CapacityReservation
 		want reason.Reason
 	}{
-		"nobody else reserves": {[]fleet.CapacityReservation{reserve("r1", f, 6, now)}, short("r1", 2, 6, true)},
+		"no one else reserves": {[]fleet.CapacityReservation{reserve("r1", f, 6, now)}, short("r1", 2, 6, true)},
 		"others have reserved": {[]fleet.CapacityReservation{first, second}, short("r2", 1, 2, false, reason.ReservedFor{Reservation: "r1", Instances: 3})},
 		"both":                 {[]fleet.CapacityReservation{first, reserve("r2", f, 6, now)}, short("r2", 5, 6, true, reason.ReservedFor{Reservation: "r1", Instances: 3})},
 	} {
@@ -278,7 +278,7 @@ func TestOverlapsAddUpMinuteByMinute(t *testing.T) {
 		out := planInput(
 			input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Overrides: fleet.Overrides{Reservations: all}},
 		)
-		// The model: every minute, whoever asks then gets it in the order of ids.
+		// The model: every minute, anyone who asks then gets it in the order of ids.
 		short := map[string]int{}
 		for minute := range 121 {
 			at := now.Add(time.Duration(minute) * time.Minute)

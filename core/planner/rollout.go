@@ -12,7 +12,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 )
 
-// rollout is how far a fleet is from being made anew (spec §66), while Plan works. What
+// rollout is how far a fleet's rollout has come (spec §66), while Plan works. What
 // is on record is its beginning and its progress; all numbers are the instances'.
 //
 // First come as many canaries as the file says, and what is missing besides is
@@ -34,7 +34,7 @@ type rollout struct {
 	// that are there or coming, healthy those of fresh that run, and leaving the
 	// outdated ones that are on their way out.
 	old, fresh, healthy, leaving int
-	// guarded says that something is at stake: there is a runner of before, or a
+	// guarded says that something is at stake: there is an earlier runner, or a
 	// make that was known good.
 	guarded    bool
 	unobserved bool
@@ -84,7 +84,7 @@ func rolloutOf(in *planning, f fleet.ManagedFleet, members, failed []snapshot.In
 	return r
 }
 
-// mostGood is how many makes of before are remembered.
+// mostGood is how many earlier makes are remembered.
 const mostGood = 2
 
 // aim begins a round where something else is to be made than before. What was
@@ -97,7 +97,7 @@ func (r *rollout) aim(in *planning, f fleet.ManagedFleet, members []snapshot.Ins
 	case begun && same && was.Agent == in.AgentVersion:
 		return
 	case begun && same && was.Passed.IsZero():
-		// The same trial goes on, with canaries of another agent: they soak from when they
+		// The same trial continues, with canaries of another agent: they soak from when they
 		// are healthy.
 		r.record.Agent, r.record.Soaking, r.changed = in.AgentVersion, time.Time{}, true
 		return
@@ -140,7 +140,7 @@ func provedGood(was fleet.Rollout, back bool, members []snapshot.Instance) bool 
 }
 
 // usable is what instances can be made from in the place of a new make that isn't
-// trusted yet. The agent of before can't be made any more.
+// trusted yet. The earlier agent can't be made any more.
 func (r *rollout) usable(in *planning, f fleet.ManagedFleet) *fleet.Make {
 	if f.Joined || r.record.AgentOnly {
 		return nil
@@ -185,9 +185,9 @@ func (r *rollout) count(in *planning, f fleet.ManagedFleet, members []snapshot.I
 	}
 }
 
-// active says that something of before is still there, or that a new make is on
+// active says that something earlier is still there, or that a new make is on
 // trial, or was halted, while there is another. What was halted isn't over because
-// the last one of before has left meanwhile.
+// the last earlier one has left meanwhile.
 func (r *rollout) active() bool {
 	return r.old > 0 || r.leaving > 0 || r.base != nil && (r.record.Passed.IsZero() || r.record.Halted != nil)
 }

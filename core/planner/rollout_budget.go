@@ -136,7 +136,7 @@ func allSettled(instances []snapshot.Instance) bool {
 	return !slices.ContainsFunc(instances, func(i snapshot.Instance) bool { return !lifecycle.Settled(i.State) })
 }
 
-// reportRollout says what the rollout is about to people and to whoever stores it.
+// reportRollout says what the rollout is about to people and to the store.
 func (p *FleetPlan) reportRollout(in *planning, f fleet.ManagedFleet, r *rollout) {
 	if r.changed {
 		p.Remember, p.Turn = &r.record, r.turn
@@ -167,7 +167,7 @@ func (r *rollout) explain(why *reason.ScaleUp, requests []Request) {
 }
 
 // leaveFirst finds the instances that leave before others of their rank: outdated
-// ones, but where a rollout is halted the new ones that nobody trusts.
+// ones, but where a rollout is halted the new ones that no one trusts.
 func (r *rollout) leaveFirst(in *planning, f fleet.ManagedFleet, drifted []Drift, instances []snapshot.Instance) {
 	r.first = map[fleet.CapacityInstanceID]bool{}
 	if !r.halted() || !r.limited() {

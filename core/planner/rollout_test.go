@@ -91,7 +91,7 @@ func haltedFor(why string) func(*fleet.Rollout) {
 	}
 }
 
-// based is how many of the requests are of the make of before.
+// based is how many of the requests are of the earlier make.
 func based(p FleetPlan) (n int) {
 	for _, r := range p.Requests {
 		if r.Make != nil {
@@ -133,17 +133,17 @@ func TestARolloutGoesByItsBudgetAndSaysHowFarItIs(t *testing.T) {
 			"rollout of image ubuntu-24 (sha256:2c26…): 5 of 6 left, at most 1 extra"},
 		{"a wide budget makes and drains several", rolled(6, 9, wide), states(6, h), none, passed, fleet.Overrides{}, "create 3, drain i00 (rollout)", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 6 of 6 left, at most 3 extra and 1 unavailable"},
-		{"what leaves after its job holds nobody's place", rolled(3, 9, fleet.RolloutPolicy{Unavailable: 1}), append(states(2, h), d), none, passed, fleet.Overrides{}, "create 1", 0,
+		{"what leaves after its job holds no one's place", rolled(3, 9, fleet.RolloutPolicy{Unavailable: 1}), append(states(2, h), d), none, passed, fleet.Overrides{}, "create 1", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 2 of 2 left, one at a time"},
 		{"with no room below max one is missing at a time", rolled(3, 3, usual), states(3, h), none, nil, fleet.Overrides{}, "drain i00 (rollout)", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 3 of 3 left"},
 		{"a second canary waits for the place of the first", rolled(3, 3, fleet.RolloutPolicy{Canary: 2, Soak: time.Minute}), append(states(2, h), d), none, nil, fleet.Overrides{},
 			"limited_by_max", 0, "rollout of image ubuntu-24 (sha256:2c26…): 0 of 2 canaries healthy; 2 of 2 left"},
-		{"halted: nothing is replaced, and what is missing is of before", rolled(7, 9, usual), states(6, h), none, haltedFor("it never enrolled"), fleet.Overrides{}, "create 1, rollout_halted", 1,
+		{"halted: nothing is replaced, and what is missing is the earlier make", rolled(7, 9, usual), states(6, h), none, haltedFor("it never enrolled"), fleet.Overrides{}, "create 1, rollout_halted", 1,
 			"rollout of image ubuntu-24 (sha256:2c26…) is halted: it never enrolled; 6 of 6 left; new instances are made from image ubuntu-24 (sha256:1111…), known good"},
 		{"paused by a person", rolled(7, 9, usual), states(7, h), none, passed, pause, "rollout_paused", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…) is paused by ada (incident 12): 7 of 7 left; new instances are made from image ubuntu-24 (sha256:1111…), known good"},
-		{"from zero there is one canary, and the rest is of before", rolled(4, 9, usual), none, none, nil, fleet.Overrides{}, "create 4", 3,
+		{"from zero there is one canary, and the rest is the earlier make", rolled(4, 9, usual), none, none, nil, fleet.Overrides{}, "create 4", 3,
 			"rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 0 of 0 left"},
 		{"a fleet that shrinks loses old ones", rolled(2, 9, usual), states(3, h), states(1, h), soaking(time.Minute), fleet.Overrides{}, "drain i02 (scale_down)", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 1 canary healthy for 1 of 15 minutes; 3 of 4 left"},
@@ -270,7 +270,7 @@ func TestARolloutIsTakenUpAgainOnceForEachOrder(t *testing.T) {
 	in.Instances = append(all[:3:3], all[3])
 	in.Instances[3].Failure = reason.Plain("it was lost again")
 	if p = remembered(&in, planInput(in).Fleets[0]); p.Rollout.Stage != RolloutHalted {
-		t.Errorf("the order of before covers what goes wrong later: %+v", p.Rollout)
+		t.Errorf("the earlier order covers what goes wrong later: %+v", p.Rollout)
 	}
 	in.Instances[3].Failure = reason.Reason{}
 	in.Overrides.Rollouts[0].At, in.Overrides.Rollouts[0].SkipSoak = now, true
@@ -377,7 +377,7 @@ func TestAnImageOfWhichNothingWorkedIsReplacedAtOnce(t *testing.T) {
 	}
 }
 
-// An agent of before can't be made: to hold a fleet's growth for the soak of a new
+// An earlier agent can't be made: to hold a fleet's growth for the soak of a new
 // one would make every upgrade of the manager a shortage.
 func TestANewAgentIsTriedOnCanariesWhileTheFleetGrowsWithIt(t *testing.T) {
 	f := rolled(5, 9, fleet.RolloutPolicy{Canary: 1, Soak: 15 * time.Minute, Surge: 1})

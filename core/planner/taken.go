@@ -16,7 +16,7 @@ const takenAfter = 10 * time.Second
 // showTaken says that jobs of a group wait although hosts with leases seem to have
 // room for them. How much a running job takes is the scheduler's to know, and each
 // is taken for an even share of its host; where that is too little, the jobs that
-// go on waiting are the proof. Without it they would wait for a host that nobody
+// keep waiting are the proof. Without it they would wait for a host that no one
 // makes until something ends. Of a group of which a quota blocks some, the wait
 // proves nothing.
 func showTaken(jobs fleet.QueuedDemand) bool {

@@ -10,7 +10,7 @@ import (
 )
 
 // A host of 4 cpu and 2 slots with one lease seems to have 2 cpu left. That its job
-// takes 3 is seen only by what goes on waiting.
+// takes 3 is seen only by what keeps waiting.
 func TestJobsWaitingBesideFreeCapacityGetNewInstance(t *testing.T) {
 	f := burst(0, 4, 0)
 	host := func(since time.Duration, leases int, state fleet.CapacityInstanceState) snapshot.Instance {

@@ -43,7 +43,7 @@ func TestAProviderThatFailsIsWhyItsOffersAreNotKnown(t *testing.T) {
 func TestALimitIsNoMistakeOfTheFileBeforeTheProviderWasAsked(t *testing.T) {
 	f := trading(2, 4)
 	f.Scheduler, f.Cost.MaxHourly = "", usd(1_000_000)
-	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}} // no offers: nobody can ask
+	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}} // no offers: no one can ask
 	p := planInput(in).Fleets[0]
 	want := reason.Of(reason.PricesNotAsked{Limit: reason.CostLimit{Attribute: "max_hourly", Amount: "1 USD"}})
 	if p.Create != 2 || p.Desired != 2 || len(p.Waiting) != 1 || p.Waiting[0] != want {
@@ -66,7 +66,7 @@ func TestAPlanSaysThatItsSchedulerWasNotAsked(t *testing.T) {
 		demand map[fleet.SchedulerAddress]snapshot.Demand
 		want   reason.Detail
 	}{
-		{"nobody has asked it", nil, reason.SchedulerNotAsked{Scheduler: "forgeyard.ci"}},
+		{"no one has asked it", nil, reason.SchedulerNotAsked{Scheduler: "forgeyard.ci"}},
 		{"it doesn't answer", map[fleet.SchedulerAddress]snapshot.Demand{ci: {Unobserved: reason.Of(reason.SchedulerError{Message: "connection refused"})}}, reason.SchedulerUnreachable{Scheduler: "forgeyard.ci", Because: reason.Of(reason.SchedulerError{Message: "connection refused"})}},
 		{"it has answered", demand(), nil},
 	} {

@@ -159,7 +159,7 @@ func (d definition) outdated(i snapshot.Instance) reason.Detail {
 	case i.InstanceDigest != d.digest:
 		return reason.OtherInstanceBlock{}
 	case i.Image != d.image && !f.Joined:
-		// Nobody would join such a host again just for a newer agent.
+		// No one would join such a host again just for a newer agent.
 		return reason.OtherImage{}
 	case i.Scheduling.Told() && i.Scheduling.Scheduler != f.Scheduler:
 		return reason.OtherScheduler{}

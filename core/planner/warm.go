@@ -108,7 +108,7 @@ func (w warmth) next(f fleet.ManagedFleet, now time.Time) *WarmChange {
 		return nil
 	}
 	change := &WarmChange{At: w.until, Warm: then.warm}
-	clock := w.clock // that of whoever makes the change
+	clock := w.clock // that of the person who makes the change
 	if then.by != nil {
 		clock, change.Schedule = then.clock, then.by.Name
 	}

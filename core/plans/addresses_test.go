@@ -38,7 +38,7 @@ func TestChangedManagerAddressWarnsOfHostsWithTheOldOne(t *testing.T) {
 }
 
 // A serve that was started before the first apply chose a port; the file's listen was
-// applied without a word, and each host failed at an address where nobody answered.
+// applied without a word, and each host failed at an address where no one answered.
 func TestAListenThatTheRunningManagerDoesNotFollowIsWarnedOf(t *testing.T) {
 	for name, c := range map[string]struct {
 		now   *Listening

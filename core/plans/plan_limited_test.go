@@ -26,7 +26,7 @@ scheduler "forgeyard" "main" {
 	return s
 }
 
-// The manager reads files with its own rights: whoever may plan learns of each
+// The manager reads files with its own rights: anyone who may plan learns of each
 // whether it is there, its mode, and sometimes what is in it.
 func TestATokenThatMayOnlyReadLearnsNothingOfTheManagersFiles(t *testing.T) {
 	m := open(t, options(t))

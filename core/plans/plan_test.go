@@ -257,7 +257,7 @@ func TestAPlanSaysInWhichAccountItsProvidersAct(t *testing.T) {
 	a := &applied{t: t}
 	d := file("one")
 	if p := a.apply(d); len(p.Accounts) != 0 {
-		t.Errorf("nobody has asked the provider yet, and the plan says %v", p.Accounts)
+		t.Errorf("no one has asked the provider yet, and the plan says %v", p.Accounts)
 	}
 	of := func(account string, created time.Time, state fleet.CapacityInstanceState) fleet.CapacityInstance {
 		return fleet.CapacityInstance{

@@ -166,7 +166,7 @@ func TestADamagedPlanFileIsOneClearError(t *testing.T) {
 }
 
 // A plan file that somebody changed and sealed again could erase the lines above
-// it on the terminal of whoever is asked to approve it.
+// it on the terminal of the person who approves it.
 func TestAPlanThatSteersTheTerminalIsRefusedAndNotPrinted(t *testing.T) {
 	m := open(t, options(t))
 	defer m.Close()
@@ -177,9 +177,9 @@ func TestAPlanThatSteersTheTerminalIsRefusedAndNotPrinted(t *testing.T) {
 		"the key of a map": func(p *SavedPlan, evil string) {
 			p.Plan.Approval.Fleets = map[fleet.FleetAddress]int64{fleet.FleetAddress(evil): 1}
 		},
-		"whoever saved it": func(p *SavedPlan, evil string) { p.Plan.Approval.Saved.By = evil },
-		"the program":      func(p *SavedPlan, evil string) { p.Program = evil },
-		"the installation": func(p *SavedPlan, evil string) { p.Plan.Installation = evil },
+		"the person who saved it": func(p *SavedPlan, evil string) { p.Plan.Approval.Saved.By = evil },
+		"the program":             func(p *SavedPlan, evil string) { p.Program = evil },
+		"the installation":        func(p *SavedPlan, evil string) { p.Plan.Installation = evil },
 		"a resource": func(p *SavedPlan, evil string) {
 			p.Plan.Unrecorded = []fleet.UnrecordedResource{{Reason: reason.Plain(evil)}}
 		},
@@ -247,7 +247,7 @@ func FuzzParsePlan(f *testing.F) {
 			p, err := Parse(content)
 			if err != nil {
 				if strings.Contains(err.Error(), "\n") || len(err.Error()) > 300 {
-					t.Fatalf("the error is no sentence: %v", err)
+					t.Fatalf("the error is not a sentence: %v", err)
 				}
 				continue
 			}

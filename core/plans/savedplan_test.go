@@ -128,7 +128,7 @@ func TestASensitiveVariableIsGivenAgainAndNothingElseIs(t *testing.T) {
 	}
 }
 
-// Whoever changes a plan file's sources can't make an apply do what it doesn't
+// Anyone who changes a plan file's sources can't make an apply do what it doesn't
 // show.
 func TestASavedPlanWithOtherFilesIsRefused(t *testing.T) {
 	m := open(t, options(t))

@@ -87,7 +87,7 @@ func (n *testNotary) Verify(ctx context.Context, r *providerpb.VerifyRequest) (*
 	}
 	var document signedDocument
 	if err := json.Unmarshal(r.GetDocument(), &document); err != nil {
-		return refused(providerpb.RefusedIdentity_CLASS_UNREADABLE, "it is no JSON"), nil
+		return refused(providerpb.RefusedIdentity_CLASS_UNREADABLE, "it is not valid JSON"), nil
 	}
 	if document.Account != "1234" {
 		return refused(providerpb.RefusedIdentity_CLASS_OTHER_ACCOUNT, "it is of the account "+document.Account), nil

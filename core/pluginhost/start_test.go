@@ -390,7 +390,7 @@ func TestNoChildIsLeftOfThePluginsGroup(t *testing.T) {
 			}
 			child := must(strconv.Atoi(account))
 			if !processLives(child) {
-				t.Fatal("there is no child")
+				t.Fatal("the plugin has no child")
 			}
 			end(t, process)
 			exitsWithin(t, process, 5*time.Second)

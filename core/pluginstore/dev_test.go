@@ -147,7 +147,7 @@ func TestWhatCannotBeInstalled(t *testing.T) {
 		"one that can't be asked": {source, "local", "", broken, []string{"ask it what it is", "exit status 2"}},
 		"a description that is not": {source, "local", "", func(context.Context, string, string) ([]byte, string, int, error) {
 			return []byte("{"), "1.0.0", 1, nil
-		}, []string{"no JSON"}},
+		}, []string{"not valid JSON"}},
 	} {
 		t.Run(title, func(t *testing.T) {
 			if title == "not executable" && runtime.GOOS == "windows" {

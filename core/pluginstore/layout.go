@@ -51,12 +51,12 @@ func openLayout(dir, repository string) (*layout, error) {
 		if built, _ := filepath.Glob(filepath.Join(dir, binaryPrefix+"*")); len(built) > 0 {
 			advice = "it holds built plugins: for trying them out there is plugin install --dev " + dir
 		}
-		return nil, fmt.Errorf("%s is no OCI layout: it has no file %s; %s", dir, ocispec.ImageLayoutFile, advice)
+		return nil, fmt.Errorf("%s is not an OCI layout: it has no file %s; %s", dir, ocispec.ImageLayoutFile, advice)
 	case err != nil:
 		return nil, fmt.Errorf("open the OCI layout %s: %w", dir, err)
 	}
 	if err := json.Unmarshal(marker, &kind); err != nil || kind.Version != ocispec.ImageLayoutVersion {
-		return nil, fmt.Errorf("%s is no OCI layout of version %s: its file %s says %.80q", dir, ocispec.ImageLayoutVersion, ocispec.ImageLayoutFile, marker)
+		return nil, fmt.Errorf("%s is not an OCI layout of version %s: its file %s says %.80q", dir, ocispec.ImageLayoutVersion, ocispec.ImageLayoutFile, marker)
 	}
 	return l, nil
 }

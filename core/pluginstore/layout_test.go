@@ -137,7 +137,7 @@ func TestAHostileLayout(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "at most 8.0 MiB are read"},
-		"an index of contents that is no JSON": {func(t *testing.T, o Origin, p Published) {
+		"an index of contents that is not valid JSON": {func(t *testing.T, o Origin, p Published) {
 			if err := os.WriteFile(filepath.Join(o.Layout, "index.json"), []byte("[[["), 0o644); err != nil {
 				t.Fatal(err)
 			}

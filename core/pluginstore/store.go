@@ -193,7 +193,7 @@ func (s *Store) SaveInfo(digest string, info []byte) error {
 		return err
 	}
 	if !json.Valid(info) {
-		return fmt.Errorf("store the description of plugin binary %s: it is no JSON", digest)
+		return fmt.Errorf("store the description of plugin binary %s: it is not valid JSON", digest)
 	}
 	unlock, err := s.lock(context.Background(), "tmp")
 	if err != nil {

@@ -16,7 +16,7 @@ func TestAJobThatWasLostWithItsRunnerIsRunAgainAndNotForEver(t *testing.T) {
 		"the runner was removed as lost to the infrastructure": func(w *world) { _ = w.Remove("r1", scheduler.RemovedInfrastructure) },
 		"the lease expired":                   func(w *world) { w.hand.move(time.Minute); w.Expire() },
 		"the runner was cordoned by force":    func(w *world) { _, _ = w.Cordon("r1", "security", true, 0) },
-		"the worker was started anew":         func(w *world) { _, _, _ = w.Lease(over(), "r1", "another", "other"); _ = w.Return("r1", "other") },
+		"the worker was started again":        func(w *world) { _, _, _ = w.Lease(over(), "r1", "another", "other"); _ = w.Return("r1", "other") },
 		"the job was cut off with its runner": func(w *world) { _ = w.Finish("r1", "l1", worker.Result{ExitStatus: -1, Interrupted: true}) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler/forgeyard"
 )
 
-var update = flag.Bool("update", false, "write docs/scheduler-openapi.json anew")
+var update = flag.Bool("update", false, "rewrite docs/scheduler-openapi.json")
 
 const (
 	documentFile = "../../docs/scheduler-openapi.json"

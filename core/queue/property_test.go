@@ -22,7 +22,7 @@ type machine struct {
 	*world
 	has      map[string]forgeyard.Admit
 	cordoned map[string]bool
-	live     map[held]bool // that the queue granted and nobody ended
+	live     map[held]bool // that the queue granted and no one ended
 	revision int64
 	next     int
 }

@@ -128,7 +128,7 @@ func TestWhatALimitBlocksIsCountedButNotAdmissible(t *testing.T) {
 	for _, id := range []string{"a", "b", "c", "d"} {
 		w.lease("r1", id)
 	}
-	// The fourth lease is nobody's job: acme has three.
+	// The fourth lease is no one's job: acme has three.
 	if diff := cmp.Diff([][3]int{{0, 3, 0}}, admissible()); diff != "" {
 		t.Error(diff)
 	}

@@ -263,9 +263,9 @@ func TestABadRequestIsRefusedWithItsPlace(t *testing.T) {
 		status                     int
 		says                       string
 	}{
-		"a requirement that nobody knows": {token, "POST", "/v1/jobs", `{"command":["x"],"requirement":{"os":"linux","mood":"good"}}`, 422, "requirement.mood"},
-		"a resource that nobody knows":    {token, "POST", "/v1/jobs", `{"command":["x"],"resources":{"cpus":2}}`, 422, "resources.cpus"},
-		"a member that nobody knows":      {token, "POST", "/v1/jobs", `{"command":["x"],"image":"y"}`, 422, `"image"`},
+		"a requirement that no one knows": {token, "POST", "/v1/jobs", `{"command":["x"],"requirement":{"os":"linux","mood":"good"}}`, 422, "requirement.mood"},
+		"a resource that no one knows":    {token, "POST", "/v1/jobs", `{"command":["x"],"resources":{"cpus":2}}`, 422, "resources.cpus"},
+		"a member that no one knows":      {token, "POST", "/v1/jobs", `{"command":["x"],"image":"y"}`, 422, `"image"`},
 		"no command":                      {token, "POST", "/v1/jobs", `{}`, 422, "command:"},
 		"a command that is a text":        {token, "POST", "/v1/jobs", `{"command":"x y"}`, 422, "command: a list is expected, and it is a text"},
 		"an os that is a number":          {token, "POST", "/v1/jobs", `{"command":["x"],"requirement":{"os":3}}`, 422, "requirement.os: a text is expected, and it is a number"},
@@ -360,7 +360,7 @@ func FuzzSubmit(f *testing.F) {
 		}
 		for _, q := range demand.Queued {
 			if len(q.Requirement.Unknown)+len(q.Resources.Unknown) > 0 {
-				t.Fatalf("a requirement that nobody understands was taken: %s", body)
+				t.Fatalf("a requirement that no one understands was taken: %s", body)
 			}
 		}
 	})

@@ -10,7 +10,7 @@ type Decided struct {
 	Comment string  `json:"comment,omitempty"`
 }
 
-// bracket is " (override by alice until …: release week)"; "" where nobody decided
+// bracket is " (override by alice until …: release week)"; "" where no one decided
 // anything.
 func (d Decided) bracket(what string) string {
 	if d == (Decided{}) {

@@ -2,7 +2,7 @@
 // and shows: one small comparable type each, with its parameters as typed fields, and
 // a text in plain English.
 //
-// Whoever decides makes a value of such a type and nothing else. Whoever has to tell
+// Code that decides makes a value of such a type and nothing else. Code that has to tell
 // one reason from another compares types and fields. Only this package makes texts,
 // and only where somebody reads them: so a reason that is thrown away costs nothing.
 //

@@ -98,7 +98,7 @@ type ForecastModelUnknown struct{}
 // Text implements Detail.
 func (ForecastModelUnknown) Text() string { return "there is no such model" }
 
-// ForecastHistoryUnreadable: the demand of before can't be read from the store.
+// ForecastHistoryUnreadable: the recorded demand can't be read from the store.
 type ForecastHistoryUnreadable struct {
 	Message string `json:"message"`
 }

@@ -66,7 +66,7 @@ func (d AgentLeft) Text() string {
 	return joined(said, d.Leases)
 }
 
-// AgentUnhealthy: an agent goes on reporting that its host isn't fit for jobs.
+// AgentUnhealthy: an agent keeps reporting that its host isn't fit for jobs.
 type AgentUnhealthy struct {
 	Message string `json:"message"`
 }

@@ -12,12 +12,12 @@ type Detail interface {
 type Code string
 
 // Reason is why something is as it is. Two are == where they say the same. The zero
-// value is no reason.
+// value is not a reason.
 type Reason struct {
 	Params Detail
 }
 
-// Of is the reason with such a detail; nil is no reason.
+// Of is the reason with such a detail; nil is not a reason.
 func Of(d Detail) Reason { return Reason{d} }
 
 // IsZero says that there is no reason.
@@ -42,7 +42,7 @@ func (r Reason) Text() string {
 // String is Text, so that a reason can be formatted.
 func (r Reason) String() string { return r.Text() }
 
-// relative is a reason whose text is shorter for whoever reads it now.
+// relative is a reason whose text is shorter for a reader of the moment.
 type relative interface {
 	TextAt(now time.Time) string
 }

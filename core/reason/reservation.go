@@ -88,7 +88,7 @@ func (d FleetShared) Text() string {
 		d.Fleet, d.Scope.text())
 }
 
-// ReservedNotEntitled: nobody whom a reservation is for is entitled to its class.
+// ReservedNotEntitled: no one whom a reservation is for is entitled to its class.
 type ReservedNotEntitled struct {
 	Scope Scope  `json:"scope"`
 	Class string `json:"class"`

@@ -38,7 +38,7 @@ func (d DemandUnknown) Text() string {
 
 // NoJobsQueued: no job waits for the fleet.
 type NoJobsQueued struct {
-	// Running jobs are counted where nobody says on which runners they are, else the
+	// Running jobs are counted where no one says on which runners they are, else the
 	// runners that they are on.
 	Running     int `json:"running,omitempty"`
 	BusyRunners int `json:"busy_runners,omitempty"`

@@ -126,7 +126,7 @@ func (r *traceReader) mistake(line, column int, format string, args ...any) bool
 	return true
 }
 
-// unreadable is about text that is no CSV: after it nothing can be told apart.
+// unreadable is about text that is not valid CSV: after it nothing can be told apart.
 func (r *traceReader) unreadable(err error) error {
 	if r.bounded.failed != nil {
 		return r.bounded.failed

@@ -15,7 +15,7 @@ import (
 // asked, and no provider was inspected.
 type Observations struct {
 	// Since is since when the manager has listened to agents without a gap. No
-	// silence is counted before it; zero: nobody listens.
+	// silence is counted before it; zero: no one listens.
 	Since time.Time
 	// Unheard names the providers whose runners fell silent together, with the
 	// reason: their silence says nothing about them.
@@ -46,7 +46,7 @@ type Observations struct {
 	// Usage is what the schedulers show of single instances.
 	Usage map[fleet.CapacityInstanceID]Usage
 	// Offers are what the providers with a market said last. A market that is
-	// missing here hasn't answered yet; nil: nobody can ask, and it is taken that
+	// missing here hasn't answered yet; nil: no one can ask, and it is taken that
 	// there will be offers.
 	Offers map[fleet.MarketKey]fleet.OfferList
 	// Circuits say where there was no room, and when that is tried again.
@@ -89,7 +89,7 @@ type Usage struct {
 type Hold struct {
 	// Until is when the hold ends by itself; zero: when a person acts.
 	Until time.Time `json:"until,omitzero"`
-	// Reason says what went wrong, and not when the next try is: whoever shows it
+	// Reason says what went wrong, and not when the next try is: what shows it
 	// knows the time, and whether anybody will try.
 	Reason reason.Reason `json:"reason"`
 	// NeedsPerson says that waiting alone won't help.

@@ -58,7 +58,7 @@ func (s *Snapshot) ObservedInstances() []Instance {
 	}
 	pinned := s.pinned()
 	out := make([]Instance, 0, len(s.Instances)+len(s.Failures))
-	var unplaced []int // instances that nobody has seen in a zone yet
+	var unplaced []int // instances that no one has seen in a zone yet
 	for _, stored := range s.liveByFleet() {
 		i := s.observe(stored, runners[stored.ID], fleets[stored.Fleet])
 		i.Pinned = pinned[i.ID]
@@ -118,7 +118,7 @@ func (s *Snapshot) observe(stored *fleet.CapacityInstance, runner *fleet.Runner,
 	return i
 }
 
-// headFor sets where the instances go that nobody has seen in a zone yet.
+// headFor sets where the instances go that no one has seen in a zone yet.
 func (s *Snapshot) headFor(instances []Instance, unplaced []int) {
 	if len(unplaced) == 0 {
 		return

@@ -39,7 +39,7 @@ func TestAnInstanceShowsWhatIsKnownOfIt(t *testing.T) {
 		{"nothing", func(*Snapshot) {}, Instance{}},
 		{"missed heartbeats", silent, Instance{Silent: true}},
 		{"heartbeats before anybody listened", func(s *Snapshot) { silent(s); s.Since = now.Add(-time.Second) }, Instance{}},
-		{"heartbeats that nobody listens to", func(s *Snapshot) { silent(s); s.Observations = Observations{} }, Instance{}},
+		{"heartbeats that no one listens to", func(s *Snapshot) { silent(s); s.Observations = Observations{} }, Instance{}},
 		{"silence of all runners of its provider", func(s *Snapshot) {
 			silent(s)
 			s.Unheard = map[fleet.ProviderAddress]reason.Reason{"local.here": reason.Of(reason.RunnersSilentTogether{Silent: 3, Runners: 3})}

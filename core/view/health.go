@@ -61,7 +61,7 @@ func (d *diagnosis) say(h Health, why reason.Detail) {
 	d.note(why)
 }
 
-// note is what is no fault of the fleet's, but a person wants to know.
+// note is what is not a fault of the fleet's, but a person wants to know.
 func (d *diagnosis) note(why reason.Detail) { d.reasons = append(d.reasons, reason.Of(why)) }
 
 // health derives the condition from the worst thing that is true, and gives all
@@ -93,7 +93,7 @@ func health(
 			d.say(CapacityConstrained, why)
 		}
 	}
-	return d.worst, append(d.reasons, v.Interruptions...) // what providers take is no fault of the fleet's
+	return d.worst, append(d.reasons, v.Interruptions...) // what providers take is not a fault of the fleet's
 }
 
 func (d *diagnosis) ofRunners(members []member, counts planner.Counts) {
@@ -127,7 +127,7 @@ func (d *diagnosis) ofPlan(s snapshot.Snapshot, f fleet.ManagedFleet, p planner.
 	if hold := p.Constrained; hold != nil && !followsFrom(hold.Reason, s.Unobserved[f.Provider]) {
 		condition := CapacityConstrained
 		if o := p.Offers; o != nil && o.Failure != "" && len(o.Considered) == 0 {
-			condition = ProviderDegraded // nobody knows whether there is room
+			condition = ProviderDegraded // no one knows whether there is room
 		}
 		d.say(condition, reason.NoOffer{Because: hold.Reason, NextTry: reason.At(hold.Until)})
 	}

@@ -106,7 +106,7 @@ func Images(s snapshot.Snapshot, visible func(fleet.FleetAddress) bool) []ImageR
 		images = append(images, *i)
 	}
 	slices.SortFunc(images, func(a, b ImageReport) int {
-		// Those that nobody has a name for come last.
+		// Those that no one has a name for come last.
 		return cmp.Or(cmp.Compare(cmp.Or(a.Name, "~"), cmp.Or(b.Name, "~")), cmp.Compare(a.Digest, b.Digest))
 	})
 	return images

@@ -157,8 +157,8 @@ func TestHealthIsDerivedFromTheWorstThingThatIsTrue(t *testing.T) {
 	}
 }
 
-// A fleet that nobody could make hosts for was only short of capacity, and one whose
-// scheduler nobody asks was healthy.
+// A fleet that no one could make hosts for was only short of capacity, and one whose
+// scheduler no one asks was healthy.
 func TestWhatCannotBeAskedIsNotHealthyAndSaysWhy(t *testing.T) {
 	selling := state()
 	selling.Fleets[0].Market, selling.Fleets[0].Instance = true, json.RawMessage(`{}`)
@@ -179,7 +179,7 @@ func TestWhatCannotBeAskedIsNotHealthyAndSaysWhy(t *testing.T) {
 		{"a market that refuses to answer", selling, func(m *snapshot.Observations) {
 			m.Offers = map[fleet.MarketKey]fleet.OfferList{key: {Failure: why}}
 		}, ProviderDegraded, "the provider's offers are not known: " + why},
-		{"a scheduler that nobody asks", following(fleet.Healthy), func(*snapshot.Observations) {}, CapacityConstrained,
+		{"a scheduler that no one asks", following(fleet.Healthy), func(*snapshot.Observations) {}, CapacityConstrained,
 			"scheduler.forgeyard.ci has not been asked yet, a running manager asks it; existing instances are kept"},
 	} {
 		m := observing()

@@ -143,7 +143,7 @@ TEXT
 The manager has stopped in order, and the queue has forgotten its jobs. Runners
 that were admitted keep running, and nothing scales, renews or removes them
 meanwhile:
-  make dev          goes on from here
+  make dev          continues from here
   make dev-clean    removes them, and the folder $dir
 TEXT
   [ $status -eq 0 ] || cat "$dir/serve.log" >&2

@@ -77,7 +77,7 @@ func newBench(launcher Launcher, options Options) (*bench, error) {
 		}
 		var object map[string]any
 		if err := json.Unmarshal(*content, &object); err != nil {
-			return nil, fmt.Errorf("read the %s block: it is no JSON object: %w", what, err)
+			return nil, fmt.Errorf("read the %s block: it is not valid JSON object: %w", what, err)
 		}
 	}
 	return b, nil

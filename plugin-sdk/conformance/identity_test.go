@@ -29,7 +29,7 @@ func (s signing) VerifyIdentity(_ context.Context, e provider.Evidence) (provide
 	}
 	var document struct{ Instance string }
 	if err := json.Unmarshal(e.Document, &document); err != nil {
-		return provider.Identity{}, provider.RefuseIdentity(provider.EvidenceUnreadable, "the document is no JSON")
+		return provider.Identity{}, provider.RefuseIdentity(provider.EvidenceUnreadable, "the document is not valid JSON")
 	}
 	return provider.Identity{Instance: document.Instance}, nil
 }

@@ -179,7 +179,7 @@ func checkAttributes(attributes []*providerpb.Attribute, names map[string]bool) 
 		var value any
 		switch err := json.Unmarshal([]byte(text), &value); {
 		case err != nil:
-			return fmt.Errorf("%s: the default %q is no JSON", one.GetName(), text)
+			return fmt.Errorf("%s: the default %q is not valid JSON", one.GetName(), text)
 		case one.GetRequired():
 			return fmt.Errorf("%s: what is required can't have a default", one.GetName())
 		case one.GetSensitive():

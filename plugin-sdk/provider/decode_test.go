@@ -64,7 +64,7 @@ func TestDecodeComplainsWithThePathOfTheFault(t *testing.T) {
 		"a text for a block":               {`{"region": "eu", "disk": "x"}`, []string{`disk: Wrong type: A block`}},
 		"one block for a list of them":     {`{"region": "eu", "extra": {"size": 1}}`, []string{`extra: Wrong type: A list of blocks`}},
 		"a list for the body":              {`[]`, []string{`Wrong type: A block`}},
-		"text that is no JSON":             {`{"region": }`, []string{`The block is not valid JSON`}},
+		"text that is not valid JSON":             {`{"region": }`, []string{`The block is not valid JSON`}},
 		"something after the end":          {`{} {}`, []string{`The block is not valid JSON`}},
 		"a deprecated attribute as a hint": {`{"region": "eu", "old": "x"}`, []string{`old: "old" is deprecated: Use region.`}},
 	} {

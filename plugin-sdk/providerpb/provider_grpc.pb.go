@@ -648,7 +648,7 @@ const (
 // infrastructure signs documents that say which instance a host is, and the plugin
 // can tell a genuine one. An agent's certificate is then given for such a document.
 type IdentityVerifierClient interface {
-	// Verify judges one piece of evidence. It changes nothing. It ends in a status
+	// Verify checks one piece of evidence. It changes nothing. It ends in a status
 	// where the plugin can't say now: nothing is concluded then, and it is asked
 	// again. An answer without a verdict is read the same way.
 	Verify(ctx context.Context, in *VerifyRequest, opts ...grpc.CallOption) (*VerifyResponse, error)
@@ -680,7 +680,7 @@ func (c *identityVerifierClient) Verify(ctx context.Context, in *VerifyRequest, 
 // infrastructure signs documents that say which instance a host is, and the plugin
 // can tell a genuine one. An agent's certificate is then given for such a document.
 type IdentityVerifierServer interface {
-	// Verify judges one piece of evidence. It changes nothing. It ends in a status
+	// Verify checks one piece of evidence. It changes nothing. It ends in a status
 	// where the plugin can't say now: nothing is concluded then, and it is asked
 	// again. An answer without a verdict is read the same way.
 	Verify(context.Context, *VerifyRequest) (*VerifyResponse, error)

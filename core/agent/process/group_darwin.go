@@ -54,9 +54,9 @@ func (g *Group) Signal(force bool) error {
 // Close releases what the system holds for the group; here nothing.
 func (g *Group) Close() {}
 
-// EndLeftover ends the process group of a job whose agent was killed. None
+// EndJobProcesses ends the process group of a job whose agent was killed. None
 // left: true.
-func EndLeftover(r Leftover, _ HoldUser) (bool, error) {
+func EndJobProcesses(r JobProcesses, _ HoldUser) (bool, error) {
 	started, _ := Identify(r.PID)
 	if r.PID == 0 || started != "" && started != r.Started {
 		return true, nil

@@ -106,10 +106,10 @@ func signalFor(force bool) unix.Signal {
 // Close releases what the system holds for the group; here nothing.
 func (g *Group) Close() {}
 
-// EndLeftover ends what a job left behind when its agent was killed: processes
+// EndJobProcesses ends what a job left behind when its agent was killed: processes
 // that carry the job's mark, those of its process group, those of an isolated
 // job's user, and all below them. None left: true.
-func EndLeftover(r Leftover, hold HoldUser) (bool, error) {
+func EndJobProcesses(r JobProcesses, hold HoldUser) (bool, error) {
 	if r.Boot != "" && r.Boot != bootID() {
 		return true, nil // the host was restarted since
 	}

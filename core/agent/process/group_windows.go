@@ -103,8 +103,8 @@ func (g *Group) Signal(force bool) error {
 // Close closes the job object, and so ends what is left in it.
 func (g *Group) Close() { _ = windows.CloseHandle(g.job) }
 
-// EndLeftover has nothing to do: the job object ended with the agent.
-func EndLeftover(Leftover, HoldUser) (bool, error) { return true, nil }
+// EndJobProcesses has nothing to do: the job object ended with the agent.
+func EndJobProcesses(JobProcesses, HoldUser) (bool, error) { return true, nil }
 
-// Identify knows nothing here: EndLeftover needs nothing to compare.
+// Identify knows nothing here: EndJobProcesses needs nothing to compare.
 func Identify(int) (started, boot string) { return "", "" }

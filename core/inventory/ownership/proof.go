@@ -66,7 +66,7 @@ func (r Keyring) Verify(proof string, c Claim) error {
 	return nil
 }
 
-// MadeWith is the id of the key that a proof names; "": it is no proof. Whether it
+// MadeWith is the id of the key that a proof names; "": it is not a proof. Whether it
 // was really made with that key, Verify says.
 func MadeWith(proof string) (keyID string) {
 	id, _, ok := parse(proof)

@@ -159,7 +159,7 @@ func TestAForecastCountsOnlyWhereThereIsReasonTo(t *testing.T) {
 
 func TestWhatNobodySawIsUnknownAndNotZero(t *testing.T) {
 	naive := fleet.Forecast{Model: "seasonal-naive", Version: 1}
-	away := func(n int) int { // nobody looked at noon of the last day
+	away := func(n int) int { // no one looked at noon of the last day
 		if n >= 3*day+day/2 && n < 3*day+day/2+24 {
 			return unknown
 		}

@@ -42,10 +42,10 @@ type Run struct {
 	Needed      int
 }
 
-// unknown stands for a bucket in which nobody looked.
+// unknown stands for a bucket in which no one looked.
 const unknown = -1
 
-// largest bounds a number: whatever is above is no number of runners.
+// largest bounds a number: whatever is above is not a number of runners.
 const largest = 1_000_000
 
 // history is what was needed in each bucket from first on.

@@ -32,7 +32,7 @@ func Models() []fleet.Forecast {
 	return all
 }
 
-// seasonalNaive expects what was a season ago, or, where nobody looked then, two or
+// seasonalNaive expects what was a season ago, or, where no one looked then, two or
 // more seasons ago.
 func seasonalNaive(needed []int32, season, ahead, tested int) (said, next []float64) {
 	at := func(n int) float64 {
@@ -62,7 +62,7 @@ const (
 )
 
 // holtWinters is additive: a level with a trend, and what each bucket of the season
-// is above or below it. A bucket in which nobody looked changes none of them.
+// is above or below it. A bucket in which no one looked changes none of them.
 func holtWinters(needed []int32, season, ahead, tested int) (said, next []float64) {
 	level, trend, above := firstSeason(needed[:season])
 	expected := func(steps, n int) float64 { return level + float64(steps)*trend + above[n%season] }

@@ -25,7 +25,7 @@ type Recorder struct {
 	unstored []Run
 }
 
-// NewRecorder goes on from what the store has.
+// NewRecorder continues from what the store has.
 func NewRecorder(stored []Run, now time.Time) *Recorder {
 	return &Recorder{history: historyOf(stored, SlotOf(now)), run: Run{Needed: unknown}, now: math.MinInt64}
 }

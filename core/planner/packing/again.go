@@ -4,7 +4,7 @@ import "slices"
 
 // asIfNew solves the problem as if the existing machines that are like new ones, and
 // so have nothing on them, weren't there yet, and then takes them for as many of the
-// new ones. Whoever asks again after the machines of a plan were made so gets that
+// new ones. Anyone who asks again after the machines of a plan were made so gets that
 // plan again.
 func (w *work) asIfNew(like []int, solve func(Problem) Solution) *plan {
 	before, kept := w.before(like)

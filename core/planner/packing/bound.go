@@ -143,7 +143,7 @@ func (s *simplex) solve() {
 			}
 		}
 		if leave < 0 {
-			s.gain[enter] = 0 // nobody has it: no price is too high, and none is of use
+			s.gain[enter] = 0 // no one has it: no price is too high, and none is of use
 			continue
 		}
 		s.pivot(leave, enter)

@@ -8,7 +8,7 @@ import (
 // fitByClass serves one class after the other, each on the first machines that have
 // room, the existing ones before those that are made. What a class gets doesn't
 // depend on the classes after it, nor the place of a job on how many of its class
-// come after it: that is why one more job leaves nobody before it uncovered.
+// come after it: that is why one more job leaves no one before it uncovered.
 func (w *work) fitByClass() *plan {
 	p := w.existingPiles()
 	order := make([]int, len(w.Classes))

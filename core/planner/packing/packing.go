@@ -148,7 +148,7 @@ func Pack(p Problem, improvementSteps int) Solution {
 }
 
 // covers is who is covered, and one way of it. Of two ways to decide that, each of
-// which leaves nobody uncovered for one that comes after, the better one counts: the
+// which leaves no one uncovered for one that comes after, the better one counts: the
 // one by which the first class that they differ in has more.
 func (w *work) covers() *plan {
 	best := w.fitByClass()

@@ -27,7 +27,7 @@ type filler struct {
 	// candidates, taken and weights are fill's own, to be used again.
 	candidates, taken []int
 	weights           []float64
-	// best is the pattern of each type, and tries how many are made anew before the
+	// best is the pattern of each type, and tries how many are made again before the
 	// best of those that are known is taken.
 	best  []pattern
 	tries int
@@ -111,7 +111,7 @@ func (f *filler) fillExisting(p *plan, kind int) {
 
 // fillFresh makes machines until nothing is left, or nothing that has a place. A
 // pattern holds until one of its classes has run out, and what it was worth then
-// is a good guess of what the next one will be: so few are made in vain.
+// is a good guess of what the next one will be: so few are of no use.
 func (f *filler) fillFresh(p *plan) {
 	for _, t := range f.kinds {
 		f.best[t] = pattern{worth: f.promise[t] * (1 + float64(f.blur*f.dice.fraction()))}

@@ -252,7 +252,7 @@ func (w *work) holdsAll(kind int, b *pile) bool {
 	return true
 }
 
-// solution is the plan for whoever asked: equal machines together, in a fixed
+// solution is the plan for the caller: equal machines together, in a fixed
 // order.
 func (w *work) solution(p *plan) Solution {
 	s := Solution{Uncovered: p.uncovered}

@@ -31,7 +31,7 @@ type Calendar struct {
 type source struct{ cron, zone string }
 
 // calendars are those that were read. One text always makes the same calendar, and
-// zones are files, which nobody wants to read for every fleet in every step.
+// zones are files, which no one wants to read for every fleet in every step.
 var calendars sync.Map
 
 // Read makes the calendar of a cron expression with five fields and a zone such as
@@ -52,11 +52,11 @@ func Read(cron, zone string) (*Calendar, error) {
 func read(cron, zone string) (*Calendar, error) {
 	location, err := time.LoadLocation(zone)
 	if err != nil {
-		return nil, fmt.Errorf("there is no time zone %q; zones are like \"Europe/Berlin\" or \"UTC\"", zone)
+		return nil, fmt.Errorf("unknown time zone %q; zones are like \"Europe/Berlin\" or \"UTC\"", zone)
 	}
 	fields, err := gronx.Segments(cron)
 	if err != nil || len(strings.Fields(cron)) != 5 || !gronx.IsValid(cron) {
-		return nil, fmt.Errorf("%q is no cron expression of five fields", cron)
+		return nil, fmt.Errorf("%q is not a cron expression of five fields", cron)
 	}
 	c := &Calendar{zone: location, day: fields[3], weekday: fields[5]}
 	checker := &gronx.SegmentChecker{}
@@ -66,7 +66,7 @@ func read(cron, zone string) (*Calendar, error) {
 			checker.SetRef(at(value))
 			is, err := checker.CheckDue(fields[position], position)
 			if err != nil {
-				return 0, fmt.Errorf("%q is no cron expression: %w", cron, err)
+				return 0, fmt.Errorf("%q is not a cron expression: %w", cron, err)
 			}
 			if is {
 				set |= 1 << value

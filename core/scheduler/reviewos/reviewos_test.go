@@ -315,7 +315,7 @@ func TestAdmittedRunnerIsNamedAndAssignedToItsQueue(t *testing.T) {
 		}
 	}
 	if secret := a.Environment["RUNNER_TOKEN"]; secret == "" || strings.Contains(line, secret) {
-		t.Error("the credential belongs into the environment of the command, not into its text")
+		t.Error("the credential belongs in the environment of the command, not in its text")
 	}
 	if a.Environment["REVIEWOS_TARGET"] != "linux-x64" || !a.StoppedByScheduler {
 		t.Errorf("%v, stopped by its scheduler: %t", a.Environment["REVIEWOS_TARGET"], a.StoppedByScheduler)

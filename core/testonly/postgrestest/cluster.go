@@ -194,7 +194,7 @@ func findPrograms() (string, error) {
 }
 
 // serverUser is whom the server runs as. PostgreSQL refuses root, so root gives
-// the folder to the package's user or, without one, to nobody.
+// the folder to the package's user or, without one, to the user nobody.
 func serverUser(folder string) (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil

@@ -285,7 +285,7 @@ func (w *world) outageTakesNothingAway(res loop.Result) {
 	for _, t := range res.Transitions {
 		i := w.store.instances[t.Instance]
 		asked := i.Interruption.Stands() || i.Cause == string(lifecycle.RunnerLeft) || w.people.drained[t.Instance]
-		if why, blind := res.Observations.Unobserved[i.Provider]; blind && t.To == fleet.Draining && !asked {
+		if why, unseen := res.Observations.Unobserved[i.Provider]; unseen && t.To == fleet.Draining && !asked {
 			w.fail("a provider outage takes nothing away", "%s drains, and its provider can't be seen (%s)", t.Instance, why)
 		}
 	}

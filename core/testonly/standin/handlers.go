@@ -135,7 +135,7 @@ func (s *Server) serveOperation(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if bearer(r) != MaintainerToken {
-		refuse(w, http.StatusForbidden, "this token is no pool maintainer's")
+		refuse(w, http.StatusForbidden, "this token is not a pool maintainer's")
 		return
 	}
 	var o sent
@@ -296,7 +296,7 @@ func (s *Server) serveRegister(w http.ResponseWriter, r *http.Request) {
 	hash := sha256.Sum256([]byte(bearer(r)))
 	n := slices.IndexFunc(s.tokens, func(t *token) bool { return t.hash == hash && !t.revoked })
 	if n < 0 {
-		refuse(w, http.StatusForbidden, "this is no registration token, or it was revoked")
+		refuse(w, http.StatusForbidden, "this is not a registration token, or it was revoked")
 		return
 	}
 	var machine reviewos.Registration

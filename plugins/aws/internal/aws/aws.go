@@ -140,7 +140,7 @@ func (s surroundings) queueOf(ctx context.Context, loaded sdk.Config, c settings
 }
 
 // load is the SDK's configuration. The SDK retries nothing: a request whose answer
-// is lost is the host's to judge, and one that is throttled the host's to delay.
+// is lost is for the host to decide, and one that is throttled the host's to delay.
 func (s surroundings) load(ctx context.Context, c settings.Config) (sdk.Config, error) {
 	options := []func(*config.LoadOptions) error{
 		config.WithRegion(c.Region), config.WithHTTPClient(s.client(c.CallTimeout)),

@@ -63,7 +63,7 @@ func TestWhatTheSDKTakesForThrottlingOrATimeoutIsTakenForIt(t *testing.T) {
 
 // The words that each call of EC2 has of its own for what the plugin uses of it, as the
 // vendor's list of error codes has them.
-func TestWhatEC2RefusesAHostOrALeftoverWithIsInTheTable(t *testing.T) {
+func TestWhatEC2RefusesAHostOrADanglingResourceWithIsInTheTable(t *testing.T) {
 	for call, codes := range map[string][]string{
 		"ReleaseHosts":           {"HostMinAllocationPeriodUnexpired", "InvalidHost.Occupied", "InvalidHost.Pending", "InvalidHost.Released", "InvalidHostID.NotFound"},
 		"AllocateHosts":          {"HostLimitExceeded", "InsufficientHostCapacity", "UnsupportedHostConfiguration", "InvalidInstanceFamily"},

@@ -78,7 +78,7 @@ func (p *cloud) terminateInstance(ctx context.Context, one types.Instance) (prov
 	id, l := sdk.ToString(one.InstanceId), labelsOf(one)
 	switch stateOf(one) {
 	case types.InstanceStateNameTerminated:
-		return p.removeLeftovers(ctx, l, id)
+		return p.removeDangling(ctx, l, id)
 	case types.InstanceStateNameShuttingDown:
 		return provider.TerminateAccepted, nil
 	}
@@ -91,7 +91,7 @@ func (p *cloud) terminateInstance(ctx context.Context, one types.Instance) (prov
 	}
 	for _, change := range answer.TerminatingInstances {
 		if change.CurrentState != nil && change.CurrentState.Name == types.InstanceStateNameTerminated {
-			return p.removeLeftovers(ctx, l, id)
+			return p.removeDangling(ctx, l, id)
 		}
 	}
 	return provider.TerminateAccepted, nil

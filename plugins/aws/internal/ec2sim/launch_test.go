@@ -148,7 +148,7 @@ func TestAnInstanceGoesThroughItsStatesAndIsForgottenAfterAnHour(t *testing.T) {
 	want("shutting-down")
 	c.simulator.Advance(time.Minute)
 	want("terminated")
-	c.must("TerminateInstances", "InstanceId.1", id) // To end what ended is no error.
+	c.must("TerminateInstances", "InstanceId.1", id) // To end what ended is not an error.
 	c.simulator.Advance(time.Hour)
 	want("")
 	if len(c.simulator.world.volumes)+len(c.simulator.world.interfaces) != 0 {

@@ -157,7 +157,7 @@ func (s *Simulator) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	answer.write(w)
 }
 
-// answerWithFault runs the call as far as the fault lets it; nil is no answer at all.
+// answerWithFault runs the call as far as the fault lets it; nil is not an answer at all.
 func (s *Simulator) answerWithFault(request *http.Request, call call, fault *Fault) *reply {
 	var answer reply
 	if fault == nil || fault.After || fault.delays() {

@@ -29,14 +29,14 @@ func TestThePriceListIsReadOnlyWhereItSaysOnePriceForAnHour(t *testing.T) {
 		lines []string
 		says  string // empty: it is the price
 	}{
-		"one line":                 {[]string{line}, ""},
-		"two that agree":           {[]string{line, line}, ""},
-		"two that don't":           {[]string{line, two}, "2 that differ"},
-		"none":                     {nil, "has none"},
-		"a price for a month":      {[]string{strings.Replace(line, `"Hrs"`, `"Mo"`, 1)}, `for "Mo"`},
-		"nothing to pay":           {[]string{strings.Replace(line, "0.0892500000", "0.0000000000", 1)}, "can't be the price"},
-		"a line that is no JSON":   {[]string{"{"}, "read a line"},
-		"a line without its terms": {[]string{`{"terms":{}}`}, "has none"},
+		"one line":                      {[]string{line}, ""},
+		"two that agree":                {[]string{line, line}, ""},
+		"two that don't":                {[]string{line, two}, "2 that differ"},
+		"none":                          {nil, "has none"},
+		"a price for a month":           {[]string{strings.Replace(line, `"Hrs"`, `"Mo"`, 1)}, `for "Mo"`},
+		"nothing to pay":                {[]string{strings.Replace(line, "0.0892500000", "0.0000000000", 1)}, "can't be the price"},
+		"a line that is not valid JSON": {[]string{"{"}, "read a line"},
+		"a line without its terms":      {[]string{`{"terms":{}}`}, "has none"},
 	} {
 		got, err := OnDemand(c.lines)
 		switch {

@@ -36,7 +36,7 @@ func (p *hosts) Terminate(ctx context.Context, ref provider.Ref) (provider.Termi
 		return provider.TerminateUnknown, err
 	}
 	if g == nil {
-		return p.terminateLeftovers(ctx, h, cmp.Or(ref.Key, rest))
+		return p.terminateDangling(ctx, h, cmp.Or(ref.Key, rest))
 	}
 	return p.terminateGuest(ctx, g, ref)
 }
@@ -59,7 +59,7 @@ func (p *hosts) terminateByKey(ctx context.Context, ref provider.Ref) (provider.
 		}
 	}
 	for _, h := range p.all {
-		if state, err := p.terminateLeftovers(ctx, h, ref.Key); err != nil || state != provider.Gone {
+		if state, err := p.terminateDangling(ctx, h, ref.Key); err != nil || state != provider.Gone {
 			return state, err
 		}
 	}
@@ -102,9 +102,9 @@ func (p *hosts) terminateGuest(ctx context.Context, g *guest, ref provider.Ref) 
 	return provider.Gone, nil
 }
 
-// terminateLeftovers removes what is named after a key that has no domain, on no host
+// terminateDangling removes what is named after a key that has no domain, on no host
 // and under no name: hosts may share a folder, and a person may have renamed it.
-func (p *hosts) terminateLeftovers(ctx context.Context, h *host, key string) (provider.TerminateState, error) {
+func (p *hosts) terminateDangling(ctx context.Context, h *host, key string) (provider.TerminateState, error) {
 	holder, err := p.holder(ctx, key)
 	if err != nil {
 		return provider.TerminateUnknown, err
@@ -129,7 +129,7 @@ func (p *hosts) terminatePart(ctx context.Context, h *host, ref provider.Ref, re
 	if ref.Key != "" && ref.Key != key {
 		return refused("%s belongs to the key %q, not to %q", ref.ID, key, ref.Key)
 	}
-	return p.terminateLeftovers(ctx, h, key)
+	return p.terminateDangling(ctx, h, key)
 }
 
 // holder is a domain with the key, on any host and under any name; nil: there is none.

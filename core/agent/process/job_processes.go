@@ -14,8 +14,8 @@ type Job struct {
 	EndAll func() error
 }
 
-// Leftover finds the processes of a job again after its agent was killed.
-type Leftover struct {
+// JobProcesses finds the processes of a job again after its agent was killed.
+type JobProcesses struct {
 	// Mark is in the environment of the job's processes.
 	Mark string `json:"mark"`
 	// PID is the job's first process and its process group; 0: not known.

@@ -12,13 +12,13 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
 )
 
-// removeLeftovers removes what a machine that has ended, and is still shown, left
+// removeDangling removes what a machine that has ended, and is still shown, left
 // behind: what has its tags, the host's proof among them. What somebody gave its key by
 // hand isn't its. What one of a batch let go isn't told from what the others did: it is
 // the host's to remove, once the batch is over. It is Gone where there is nothing, and
 // Accepted until a look shows that. A host that can't be released yet holds nothing up:
 // it is there for the next machine, and comes back as something to remove.
-func (p *cloud) removeLeftovers(ctx context.Context, l labels, instance string) (provider.TerminateState, error) {
+func (p *cloud) removeDangling(ctx context.Context, l labels, instance string) (provider.TerminateState, error) {
 	if l.batch() != "" {
 		return p.removeThose(ctx, p.oursOf(l.batch()), instance, func(one part) bool { return one.holder == instance })
 	}
