@@ -16,7 +16,8 @@ var agentPackages = []string{prefix + "core/agentapi", prefix + "core/plainjson"
 
 func TestTheAgentNeedsTheStandardLibraryAndXSysAlone(t *testing.T) {
 	for _, system := range systems {
-		for _, name := range []string{"agent", "agentapi", "agent/isolation", "agent/lockfile", "agent/metadata", "agent/process"} {
+		for _, name := range []string{"agent", "agentapi", "agent/isolation", "agent/lockfile", "agent/metadata",
+			"agent/process"} {
 			imports, _ := dependencies(t, "core", prefix+"core/"+name, "GOOS="+system)
 			for _, path := range imports {
 				allowed := strings.HasPrefix(path, "golang.org/x/sys/") || strings.HasPrefix(path, prefix+"core/agent/") ||

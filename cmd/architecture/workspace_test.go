@@ -49,7 +49,8 @@ func TestEveryModuleReplacesTheRepositorysModules(t *testing.T) {
 		if module == "plugin-sdk" && len(mod.Replace) > 0 {
 			t.Errorf("plugin-sdk has a replace line, which the modules that use it would not see")
 		}
-		for _, line := range strings.Fields(goCommand(t, module, nil, "list", "-m", "-f", "{{if not .Main}}{{.Path}}{{end}}", "all")) {
+		for _, line := range strings.Fields(
+			goCommand(t, module, nil, "list", "-m", "-f", "{{if not .Main}}{{.Path}}{{end}}", "all")) {
 			if strings.HasPrefix(line, prefix) && !replaced[line] {
 				t.Errorf("%s has %s in its graph and no replace line for it", module, line)
 			}

@@ -73,7 +73,8 @@ func TestTheAgentsPageHasEveryPathFieldAndProblem(t *testing.T) {
 		t.Fatalf("%d paths and %d problems were found in the code", paths, problems)
 	}
 	for _, wire := range []any{
-		agentapi.EnrollRequest{}, agentapi.EnrollResponse{}, agentapi.Certificate{}, agentapi.Heartbeat{}, agentapi.Probe{}, agentapi.HeartbeatResponse{}, agentapi.Trust{},
+		agentapi.EnrollRequest{}, agentapi.EnrollResponse{}, agentapi.Certificate{}, agentapi.Heartbeat{}, agentapi.Probe{},
+		agentapi.HeartbeatResponse{}, agentapi.Trust{},
 		agentapi.Directive{}, agentapi.RenewRequest{}, agentapi.LeaveRequest{}, agentapi.Problem{},
 	} {
 		kind := reflect.TypeOf(wire)
@@ -107,7 +108,8 @@ func TestThePluginPageSaysWhatTheManagerDoesOnEveryClassOfError(t *testing.T) {
 // plugin, the SDK with its own example, and what a new plugin begins with.
 func TestGoOnAPageIsVerbatimFromTheCode(t *testing.T) {
 	var sources []string
-	for _, pattern := range []string{"examples/plugin-process/*.go", "plugin-sdk/provider/*.go", "cmd/forgeyard-fleet/scaffold/*.go.txt"} {
+	for _, pattern := range []string{"examples/plugin-process/*.go", "plugin-sdk/provider/*.go",
+		"cmd/forgeyard-fleet/scaffold/*.go.txt"} {
 		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)

@@ -139,7 +139,9 @@ func withNotYet(doc, notYet string, offers bool) string {
 	case notYet == "":
 		return doc
 	case offers:
-		return doc + " *Only with a provider whose plugin lists offers, as `aws` does;* for any other it is read and stored, and a plan says: " + notYet
+		return doc +
+			" *Only with a provider whose plugin lists offers, as `aws` does;* for any other it is read and stored, and a " +
+			"plan says: " + notYet
 	}
 	return doc + " *Not yet:* it is read and stored. " + notYet
 }

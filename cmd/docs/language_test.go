@@ -31,7 +31,8 @@ var replaced = []struct{ pattern, use string }{
 	{`spoiled|strand(s|ed)?|spill(s|ed)?`, "failed, removed, unplaced"},
 	{`foresee(s|n)?|foresaw`, "forecast"},
 	{`unmet`, "queued demand, unplaced demand"},
-	{`is no (json|csv|cron|size|time|name|number|token|url|program|valid|error|answer|file|failure)`, "isn't a, is not valid"},
+	{`is no (json|csv|cron|size|time|name|number|token|url|program|valid|error|answer|file|failure)`,
+		"isn't a, is not valid"},
 }
 
 // spoken are the places that may have such a word, by a piece of the line.

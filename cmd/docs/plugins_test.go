@@ -41,7 +41,8 @@ var describePlugins = sync.OnceValues(func() (map[string]fleet.PluginSchemas, er
 	}
 	defer os.RemoveAll(bin)
 	all := map[string]fleet.PluginSchemas{}
-	for _, folder := range []string{"plugins/aws/internal/settings/describe", "plugins/libvirt", "plugins/local", "plugins/manual", "examples/plugin-process"} {
+	for _, folder := range []string{"plugins/aws/internal/settings/describe", "plugins/libvirt", "plugins/local",
+		"plugins/manual", "examples/plugin-process"} {
 		described, err := describePlugin(
 			filepath.Join(root, filepath.FromSlash(folder)),
 			filepath.Join(bin, filepath.Base(folder)),

@@ -195,7 +195,8 @@ func TestWhereAWSHasNoRoomLibvirtTakesTheJobAndExplainSaysWhy(t *testing.T) {
 	q.command.limit.Stop()
 	_, port, _ := net.SplitHostPort(freeAddress(t))
 	w.write(
-		strings.NewReplacer("@PORT@", port, "@ACCOUNT@", cloud.url, "@URI@", rack.uri, "@GUEST@", rack.guest, "@EMULATION@", emulation(),
+		strings.NewReplacer("@PORT@", port, "@ACCOUNT@", cloud.url, "@URI@", rack.uri, "@GUEST@", rack.guest, "@EMULATION@",
+			emulation(),
 			"@QUEUE@", q.url, "@TOKEN@", w.path("queue.token")).
 			Replace(alternates),
 	)

@@ -119,7 +119,8 @@ func TestAChangedPluginIsNeverStarted(t *testing.T) {
 	w := newWorkspace(t)
 	w.write(definition{min: 1, max: 1}.String())
 	w.install()
-	digest := regexp.MustCompile(`linux_[a-z0-9]+ += "sha256:([0-9a-f]{64})"`).FindStringSubmatch(w.read("fleet/fleet.lock.hcl"))[1]
+	digest := regexp.MustCompile(`linux_[a-z0-9]+ += "sha256:([0-9a-f]{64})"`).FindStringSubmatch(
+		w.read("fleet/fleet.lock.hcl"))[1]
 	var blob string
 	err := filepath.WalkDir(w.plugins, func(path string, _ os.DirEntry, err error) error {
 		if filepath.Base(path) == digest {

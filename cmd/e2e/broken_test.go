@@ -40,7 +40,8 @@ func TestCrashLoopingPluginStopsUntilNextApply(t *testing.T) {
 		process{pid: victim}.kill()
 		eventually(t, "see it gone", func() bool { return !w.alive(victim) })
 	}
-	const broken = " can't be inspected (it died 5 times within 10m0s and is not started again until it is told to (mend it and run: forgeyard-fleet apply)"
+	const broken = " can't be inspected (it died 5 times within 10m0s and is not started again until it is told to " +
+		"(mend it and run: forgeyard-fleet apply)"
 	var status string
 	eventually(t, "see status say that it is broken", func() bool {
 		status = w.fleet(0, "status").out

@@ -95,7 +95,8 @@ func TestACostOverrideLiftsAGuardrail(t *testing.T) {
 		"demo",
 		"--server",
 		url,
-	).out; strings.Contains(out, "* cost override by") || !strings.Contains(out, "estimated cost: up to 3 USD per hour (max_hourly = 1.5 USD)") ||
+	).out; strings.Contains(out, "* cost override by") ||
+		!strings.Contains(out, "estimated cost: up to 3 USD per hour (max_hourly = 1.5 USD)") ||
 		!strings.Contains(out, "ready 3") {
 		t.Errorf("the end of it takes nothing away:\n%s", out)
 	}

@@ -83,7 +83,8 @@ func TestCrashPointsAreInNoOrdinaryBuild(t *testing.T) {
 		"forgeyard-plugin-local": "../../plugins/local/internal/failpoint/points.go",
 	} {
 		with, without := contents(t, filepath.Join(armed, program)), contents(t, filepath.Join(bin, program))
-		for _, name := range append(listed(t, file), "FORGEYARD_FAILPOINT", "FORGEYARD_PLUGIN_FAILPOINT", "FORGEYARD_CERTIFICATE_LIFE") {
+		for _, name := range append(listed(t, file), "FORGEYARD_FAILPOINT", "FORGEYARD_PLUGIN_FAILPOINT",
+			"FORGEYARD_CERTIFICATE_LIFE") {
 			if bytes.Contains(without, []byte(name)) {
 				t.Errorf("%s holds %q without the build tag", program, name)
 			}

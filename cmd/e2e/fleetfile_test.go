@@ -43,7 +43,8 @@ func (d definition) String() string {
 	image, of := "", ""
 	if d.image != "" {
 		image = fmt.Sprintf(
-			"\nimage \"base\" {\n  digest    = \"sha256:%s\"\n  bootstrap = \"file\"\n  refs      = { local = \"base-%s\" }\n}\n",
+			"\nimage \"base\" {\n  digest    = \"sha256:%s\"\n  bootstrap = \"file\"\n  refs      = { local = "+
+				"\"base-%s\" }\n}\n",
 			strings.Repeat(d.image, 64),
 			d.image,
 		)
@@ -69,9 +70,11 @@ provider "local" "here" {
 	if d.removed {
 		return head + "\nremoved {\n  from = fleet.demo\n}\n"
 	}
-	return head + image + strings.NewReplacer("@IMAGE@", of, "@SOAK@", d.soak, "@ARCH@", arch, "@ISOLATION@", d.isolation, "@CAPABILITIES@", d.capabilities, "@INSTANCE@", d.instance,
-		"@COMMAND@", fmt.Sprintf("%q", d.command), "@MIN@", fmt.Sprint(d.min), "@MAX@", fmt.Sprint(d.max)).
-		Replace(demo)
+	return head + image +
+		strings.NewReplacer("@IMAGE@", of, "@SOAK@", d.soak, "@ARCH@", arch, "@ISOLATION@", d.isolation, "@CAPABILITIES@",
+			d.capabilities, "@INSTANCE@", d.instance,
+			"@COMMAND@", fmt.Sprintf("%q", d.command), "@MIN@", fmt.Sprint(d.min), "@MAX@", fmt.Sprint(d.max)).
+			Replace(demo)
 }
 
 const demo = `

@@ -29,7 +29,8 @@ func (p *platform) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPut && r.URL.Path == "/latest/api/token":
 		p.tokens++
 		fmt.Fprintf(w, "token-%d", p.tokens)
-	case p.taken != "" && r.Header.Get("X-aws-ec2-metadata-token") == p.taken && r.URL.Path == "/latest/meta-data/spot/instance-action":
+	case p.taken != "" && r.Header.Get("X-aws-ec2-metadata-token") == p.taken &&
+		r.URL.Path == "/latest/meta-data/spot/instance-action":
 		fmt.Fprintf(w, `{"action": "terminate", "time": %q}`, p.at.UTC().Format(time.RFC3339))
 	default:
 		w.WriteHeader(http.StatusNotFound)

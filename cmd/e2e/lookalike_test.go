@@ -142,7 +142,8 @@ func TestAnInstanceIsReplacedWithoutADaemon(t *testing.T) {
 	w.install()
 	w.apply(0)
 	own := w.shouldHave(1)[0]
-	if r := w.fleet(1, "drain", own.ID, "--force", "--auto-approve"); !strings.Contains(r.err, "drain it without --force first") {
+	if r := w.fleet(1, "drain", own.ID, "--force", "--auto-approve"); !strings.Contains(r.err,
+		"drain it without --force first") {
 		t.Errorf("a force on one that takes work: %s", r.err)
 	}
 	w.fleet(0, "instance", "replace", own.ID, "--auto-approve")

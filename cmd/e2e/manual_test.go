@@ -126,7 +126,8 @@ func TestAHostIsJoinedByPastingALine(t *testing.T) {
 	w.write(lab(`"lin-1", "lin-2"`, "touch "+done+"; sleep 0.2"))
 	w.install()
 	plan := w.fleet(0, "plan").out
-	for _, want := range []string{"2 hosts wait to be joined", "forgeyard-fleet token create --join lin-1", "forgeyard-fleet token create --join lin-2"} {
+	for _, want := range []string{"2 hosts wait to be joined", "forgeyard-fleet token create --join lin-1",
+		"forgeyard-fleet token create --join lin-2"} {
 		if !strings.Contains(plan, want) {
 			t.Errorf("the first plan lacks %q:\n%s", want, plan)
 		}

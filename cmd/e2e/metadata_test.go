@@ -112,7 +112,8 @@ func TestWhatAWSsOwnMetadataMockAnnouncesIsHeardAndActedOn(t *testing.T) {
 	}{
 		{"rebalance", []string{"spot", "--mock-delay-sec", never, "--rebalance-delay-sec", now},
 			[]string{"draining", "AWS recommends to rebalance"}},
-		{"spot", []string{"spot", "--mock-delay-sec", now, "--rebalance-delay-sec", now, "--time", time.Now().Add(time.Hour).UTC().Format(time.RFC3339)},
+		{"spot", []string{"spot", "--mock-delay-sec", now, "--rebalance-delay-sec", now, "--time",
+			time.Now().Add(time.Hour).UTC().Format(time.RFC3339)},
 			[]string{"draining", "takes it away", "AWS spot: terminate"}},
 	} {
 		mock.announce(c.announced...)

@@ -78,7 +78,8 @@ func (p *plantation) plant(n int, token string) {
     leak = { version = "~> 0.1" }`, 1)
 	leaking := strings.NewReplacer(`fleet "demo"`, `fleet "leaking"`, "provider.local.here", "provider.leak.all").
 		Replace(text[strings.Index(text, `fleet "demo"`):])
-	leaking = strings.NewReplacer("min = 1", "min = "+itoa(n), "max = 1", "max = "+itoa(max(n, 1)), "scaling {", "scaling {\n    scale_to_zero = "+fmt.Sprint(n == 0)).
+	leaking = strings.NewReplacer("min = 1", "min = "+itoa(n), "max = 1", "max = "+itoa(max(n, 1)), "scaling {",
+		"scaling {\n    scale_to_zero = "+fmt.Sprint(n == 0)).
 		Replace(leaking)
 	p.write(text + "\n" + leaking + fmt.Sprintf(`
 variable "from_flag" {
@@ -189,7 +190,8 @@ func TestAPlantedSecretIsFoundNowhere(t *testing.T) {
 	p.runs(far, 3, with("apply", "--auto-approve", "--wait", "2s", "--server", url)...)
 	p.looksAtProcesses()
 	p.reads(url, token)
-	for _, args := range [][]string{{"status"}, {"status", "--json"}, {"list"}, {"instance", "list", "--json"}, {"token", "list"}} {
+	for _, args := range [][]string{{"status"}, {"status", "--json"}, {"list"}, {"instance", "list", "--json"},
+		{"token", "list"}} {
 		p.runs(p.workspace, 0, args...)
 	}
 	// An inspection that a crash cuts off fails in the class of "inspect", and a
@@ -232,8 +234,10 @@ func (p *plantation) isRefused(with func(...string) []string) {
 		says        []string
 	}{
 		{"a missing variable", `secret("env:NOT_SET")`, []string{"fleet.hcl:", `secret("env:NOT_SET")`, "token"}},
-		{"a missing file", `secret("file:/nowhere/token")`, []string{"fleet.hcl:", `secret("file:/nowhere/token")`, "no such file"}},
-		{"a literal", fmt.Sprintf("%q", p.core("a literal in the fleet file")), []string{"fleet.hcl:", `"token" is a secret`, `secret("env:NAME")`, `secret("file:/path")`}},
+		{"a missing file", `secret("file:/nowhere/token")`,
+			[]string{"fleet.hcl:", `secret("file:/nowhere/token")`, "no such file"}},
+		{"a literal", fmt.Sprintf("%q", p.core("a literal in the fleet file")),
+			[]string{"fleet.hcl:", `"token" is a secret`, `secret("env:NAME")`, `secret("file:/path")`}},
 		{"a variable", "var.from_flag", []string{"fleet.hcl:", `"token" is a secret`, `secret("env:NAME")`}},
 	} {
 		p.plant(1, one.token)
@@ -342,7 +346,8 @@ func (p *plantation) looksEverywhere() {
 	p.t.Helper()
 	vault := p.path("vault") + string(filepath.Separator)
 	everywhere, _ := p.inFiles(p.workspace, func(string) bool { return false })
-	for path, want := range map[string]string{"key.pem": "the provider's file, last line", "metrics": "the scheduler's file", "received": "enrollment token 1", "variables.hcl": "the variable in a file"} {
+	for path, want := range map[string]string{"key.pem": "the provider's file, last line",
+		"metrics": "the scheduler's file", "received": "enrollment token 1", "variables.hcl": "the variable in a file"} {
 		if !slices.Contains(everywhere[p.vault(path)], want) {
 			p.t.Errorf("the search doesn't find %s where it was put: %q", want, everywhere[p.vault(path)])
 		}
@@ -380,7 +385,8 @@ func (p *plantation) looksEverywhere() {
 func (p *plantation) wasTold() {
 	p.t.Helper()
 	for _, want := range []string{
-		"mark-log (hidden)", "mark-provision (hidden)", "mark-crash (hidden)", "mark-inspect (hidden)", "mark-configure (hidden)",
+		"mark-log (hidden)", "mark-provision (hidden)", "mark-crash (hidden)", "mark-inspect (hidden)",
+		"mark-configure (hidden)",
 		"panic in the plugin", // of what was thrown, the plugin's side tells the type alone
 		"puts a secret that it was given into the id of a resource",
 	} {

@@ -181,8 +181,9 @@ func following(q *queue, max int) string {
 	}
 	head := definition{removed: true}.String()
 	head, _, _ = strings.Cut(head, "\nremoved {")
-	return head + strings.NewReplacer("@ARCH@", arch, "@MAX@", itoa(max), "@URL@", q.url, "@TOKEN@", q.w.path("queue.token")).
-		Replace(followingFleet)
+	return head +
+		strings.NewReplacer("@ARCH@", arch, "@MAX@", itoa(max), "@URL@", q.url, "@TOKEN@", q.w.path("queue.token")).
+			Replace(followingFleet)
 }
 
 const followingFleet = `

@@ -29,7 +29,8 @@ func (w *workspace) reviewed(min, max int) *standin.Server {
 		w.t.Fatal(err)
 	}
 	server.Offer(program)
-	for name, secret := range map[string]string{"maintainer.token": standin.MaintainerToken, "metrics.token": standin.MetricsToken} {
+	for name, secret := range map[string]string{"maintainer.token": standin.MaintainerToken,
+		"metrics.token": standin.MetricsToken} {
 		if err := os.WriteFile(w.path(name), []byte(secret+"\n"), 0o600); err != nil {
 			w.t.Fatal(err)
 		}
@@ -45,7 +46,8 @@ func (w *workspace) reviewed(min, max int) *standin.Server {
 		reviewScheduler,
 		1,
 	)
-	body = strings.NewReplacer("scheduler.forgeyard.queue", "scheduler.reviewos.main", "min           = 0", "min           = "+itoa(min),
+	body = strings.NewReplacer("scheduler.forgeyard.queue", "scheduler.reviewos.main", "min           = 0",
+		"min           = "+itoa(min),
 		"scale_to_zero = true", "scale_to_zero = "+fmt.Sprint(min == 0)).
 		Replace(body)
 	w.write(

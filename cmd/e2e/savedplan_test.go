@@ -40,7 +40,8 @@ func TestOfTwoOperatorsAtOnceTheSecondHearsWhatTheFirstChanged(t *testing.T) {
 	stale := far.fleet(1, "apply", "--auto-approve", "--server", url, w.path("b.plan"))
 	here := w.fleet(1, "apply", "--auto-approve", w.path("b.plan"))
 	for _, r := range []result{stale, here} {
-		for _, want := range []string{"the plan is stale: fleet.demo was changed", " applied definition 2 at 20", "change fleet.demo (scaling.max)", "Plan again"} {
+		for _, want := range []string{"the plan is stale: fleet.demo was changed", " applied definition 2 at 20",
+			"change fleet.demo (scaling.max)", "Plan again"} {
 			if !strings.Contains(r.err, want) {
 				t.Errorf("the refusal lacks %q:\n%s", want, r.err)
 			}
@@ -49,7 +50,8 @@ func TestOfTwoOperatorsAtOnceTheSecondHearsWhatTheFirstChanged(t *testing.T) {
 	if code, p := w.post(
 		t,
 		"b.plan",
-	); code != http.StatusPreconditionFailed || p.Code != "stale" || p.Stale == nil || p.Stale.Serial != 2 || p.Stale.By == "" ||
+	); code != http.StatusPreconditionFailed || p.Code != "stale" || p.Stale == nil || p.Stale.Serial != 2 ||
+		p.Stale.By == "" ||
 		p.Stale.At.IsZero() {
 		t.Errorf("through the API it is %d %+v", code, p)
 	}

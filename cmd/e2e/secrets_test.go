@@ -26,7 +26,8 @@ func TestTheTokenIsInTheBootstrapDocumentAlone(t *testing.T) {
 		"apply's output": r.out, "apply's log": r.err,
 	}
 	for _, args := range [][]string{
-		{"status", "--json"}, {"instance", "list", "--json"}, {"plan", "--json"}, {"list"}, {"instance", "show", "--json", w.instances()[0].ID},
+		{"status", "--json"}, {"instance", "list", "--json"}, {"plan", "--json"}, {"list"},
+		{"instance", "show", "--json", w.instances()[0].ID},
 	} {
 		r := w.fleet(0, append(args, "--log-level", "debug")...)
 		said[strings.Join(args, " ")] = r.out + r.err

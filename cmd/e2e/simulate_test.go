@@ -37,7 +37,8 @@ func TestTheExampleOfAReplayRunsAndStartsNothing(t *testing.T) {
 	t.Parallel()
 	w := simulates(t)
 	r := w.fleet(0, "simulate", "--trace", "day.csv")
-	for _, want := range []string{"1391 jobs from", "! 9 of them: no fleet can run them.", `require os "darwin"`, "fleet.standard", "Queued jobs", "Instances:"} {
+	for _, want := range []string{"1391 jobs from", "! 9 of them: no fleet can run them.", `require os "darwin"`,
+		"fleet.standard", "Queued jobs", "Instances:"} {
 		if !strings.Contains(r.out, want) {
 			t.Errorf("it doesn't say %q:\n%s", want, r.out)
 		}

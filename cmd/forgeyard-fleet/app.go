@@ -116,13 +116,17 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetVersionTemplate("forgeyard-fleet {{.Version}}\n")
 	root.PersistentFlags().
-		StringVar(&a.flags.dir, "dir", "", "directory of the fleet files (default: current directory); same as the argument DIR of some commands")
+		StringVar(&a.flags.dir, "dir", "",
+			"directory of the fleet files (default: current directory); same as the argument DIR of some commands")
 	root.PersistentFlags().
-		StringVar(&a.flags.state, "state", "", "state directory (default: FLEET_STATE_DIR, otherwise a directory named after the installation)")
+		StringVar(&a.flags.state, "state", "",
+			"state directory (default: FLEET_STATE_DIR, otherwise a directory named after the installation)")
 	root.PersistentFlags().
-		StringVar(&a.flags.server, "server", "", "URL of a remote manager; FLEET_TOKEN is its API token, FLEET_SERVER_CA the fingerprint of its authority")
+		StringVar(&a.flags.server, "server", "",
+			"URL of a remote manager; FLEET_TOKEN is its API token, FLEET_SERVER_CA the fingerprint of its authority")
 	root.PersistentFlags().
-		StringVar(&a.flags.logLevel, "log-level", "error", "minimum level of log messages on standard error: debug, info, warn or error; serve defaults to info")
+		StringVar(&a.flags.logLevel, "log-level", "error",
+			"minimum level of log messages on standard error: debug, info, warn or error; serve defaults to info")
 	a.addCommands(root)
 	a.completeFiles(root)
 	usage.Explain(root, terraformHints)

@@ -30,20 +30,28 @@ func TestUnknownCommandsAndFlagsSuggestTheRightOnes(t *testing.T) {
 		"plugin instal":  "unknown command \"instal\". Did you mean:\n  forgeyard-fleet plugin install",
 		"plugin nothing": "unknown command \"nothing\". List the commands with:\n  forgeyard-fleet plugin --help",
 		"pin":            "missing argument. Usage:\n  forgeyard-fleet pin INSTANCE [--for DURATION | --clear] [flags]",
-		"pin one two":    "invalid arguments [\"one\" \"two\"]. Usage:\n  forgeyard-fleet pin INSTANCE [--for DURATION | --clear] [flags]",
-		"list demo":      "invalid arguments [\"demo\"]. Usage:\n  forgeyard-fleet list [flags]",
+		"pin one two": "invalid arguments [\"one\" \"two\"]. Usage:\n  forgeyard-fleet pin INSTANCE [--for DURATION | " +
+			"--clear] [flags]",
+		"list demo": "invalid arguments [\"demo\"]. Usage:\n  forgeyard-fleet list [flags]",
 		"plugin docs aws --var region=eu-central-1": "--var and --var-file are valid only with --policy",
 		"plugin docs aws --var-file no-such-file":   "--var and --var-file are valid only with --policy",
-		"completion nosh":                           "invalid arguments [\"nosh\"]. Usage:\n  forgeyard-fleet completion bash|zsh|fish|powershell [flags]",
+		"completion nosh": "invalid arguments [\"nosh\"]. Usage:\n  forgeyard-fleet completion " +
+			"bash|zsh|fish|powershell [flags]",
 		// What users of Terraform type.
-		"apply -auto-approve":   "unknown flag -auto-approve. Did you mean --auto-approve?",
-		"plan -var a=b":         "unknown flag -var. Did you mean --var?",
-		"plan -out=p":           "unknown flag -out. Did you mean --out?",
-		"apply -out p":          "unknown flag -out. A plan is saved by plan, and apply takes its file:\n  forgeyard-fleet plan --out FILE\n  forgeyard-fleet apply FILE",
-		"apply -target=fleet.a": "unknown flag -target. A plan covers all fleet files. To leave one fleet as it is, freeze it first:\n  forgeyard-fleet freeze FLEET",
-		"destroy":               "unknown command \"destroy\". To remove fleets, delete their blocks from the files and run:\n  forgeyard-fleet apply --prune",
-		"state list":            "unknown command \"state\". To see what was applied and what exists, run:\n  forgeyard-fleet status\n  forgeyard-fleet instance list",
-		"image rollout demo":    "--pause, --resume or --skip-soak is required:\n  --pause: pause the rollout until it is resumed\n  --resume: resume a rollout that was paused, halted or rolled back\n  --skip-soak: resume without waiting for the canaries",
+		"apply -auto-approve": "unknown flag -auto-approve. Did you mean --auto-approve?",
+		"plan -var a=b":       "unknown flag -var. Did you mean --var?",
+		"plan -out=p":         "unknown flag -out. Did you mean --out?",
+		"apply -out p": "unknown flag -out. A plan is saved by plan, and apply takes its file:\n  forgeyard-fleet " +
+			"plan --out FILE\n  forgeyard-fleet apply FILE",
+		"apply -target=fleet.a": "unknown flag -target. A plan covers all fleet files. To leave one fleet as it is, freeze " +
+			"it first:\n  forgeyard-fleet freeze FLEET",
+		"destroy": "unknown command \"destroy\". To remove fleets, delete their blocks from the files and " +
+			"run:\n  forgeyard-fleet apply --prune",
+		"state list": "unknown command \"state\". To see what was applied and what exists, run:\n  forgeyard-fleet " +
+			"status\n  forgeyard-fleet instance list",
+		"image rollout demo": "--pause, --resume or --skip-soak is required:\n  --pause: pause the rollout until it is " +
+			"resumed\n  --resume: resume a rollout that was paused, halted or rolled back\n  --skip-soak: resume without " +
+			"waiting for the canaries",
 	} {
 		var out, err strings.Builder
 		a := &app{out: &out, err: &err, now: time.Now}
@@ -77,8 +85,10 @@ func TestHelpGroupsTheCommands(t *testing.T) {
 	}
 	at := 0
 	for _, part := range []string{
-		"Get started:\n", "\n  apply ", "\n  init ", "See the state and its reasons:\n", "\n  status ", "Change what is running:\n",
-		"\n  cost-override ", "\n  scale ", "Provider plugins:\n", "\n  plugin ", "Administer:\n", "\n  help ", "\n  serve ", "\n  token ",
+		"Get started:\n", "\n  apply ", "\n  init ", "See the state and its reasons:\n", "\n  status ",
+		"Change what is running:\n",
+		"\n  cost-override ", "\n  scale ", "Provider plugins:\n", "\n  plugin ", "Administer:\n", "\n  help ", "\n  serve ",
+		"\n  token ",
 	} {
 		next := strings.Index(out.String()[at:], part)
 		if next < 0 {

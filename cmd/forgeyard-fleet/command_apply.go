@@ -30,7 +30,8 @@ func (a *app) applyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply [DIR | PLANFILE]",
 		Short: "Apply the configuration, or a saved plan",
-		Long: "Store the definition in the fleet files and wait until the fleets match it. A plan that plan --out saved is\n" +
+		Long: "Store the definition in the fleet files and wait until the fleets match it. A plan that plan " +
+			"--out saved is\n" +
 			"applied exactly as it was shown, once; apply refuses it if something that it changes has changed since.\n" +
 			"If a manager is running (serve), it does the work and continues after this command. Otherwise this process is\n" +
 			"the manager until it ends: the instances keep running afterwards, but nothing scales, renews or removes them\n" +
@@ -48,7 +49,8 @@ func (a *app) applyCommand() *cobra.Command {
 	c.Flags().BoolVar(&flags.autoApprove, "auto-approve", false, "don't ask for confirmation")
 	c.Flags().BoolVar(&flags.prune, "prune", false, "remove the fleets that the files don't mention, after draining them")
 	c.Flags().
-		BoolVar(&flags.asJSON, "json", false, "print events as lines of JSON; requires --auto-approve if the plan has changes")
+		BoolVar(&flags.asJSON, "json", false,
+			"print events as lines of JSON; requires --auto-approve if the plan has changes")
 	c.Flags().DurationVar(&flags.wait, "wait", 30*time.Minute, "how long to wait until the fleets match")
 	return c
 }

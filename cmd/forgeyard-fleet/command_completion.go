@@ -26,7 +26,8 @@ func (a *app) completionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "Print the completion script for a shell",
-		Long: "Print the script with which a shell completes commands, flags, and the names of fleets, instances and tokens. The\n" +
+		Long: "Print the script with which a shell completes commands, flags, and the names of fleets, instances and " +
+			"tokens. The\n" +
 			"names come from the running manager, or else from the state directory. For bash, run:\n" +
 			"  source <(forgeyard-fleet completion bash)\n" +
 			"For zsh, fish and PowerShell, write the output to a file that the shell loads.",
@@ -169,7 +170,8 @@ func (a *app) completeFiles(root *cobra.Command) {
 		}
 	}
 	walk(root)
-	for name, words := range map[string][]cobra.Completion{"log-level": {"debug", "info", "warn", "error"}, "server": nil} {
+	for name, words := range map[string][]cobra.Completion{"log-level": {"debug", "info", "warn", "error"},
+		"server": nil} {
 		_ = root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	}
 }

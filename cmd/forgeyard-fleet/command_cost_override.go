@@ -20,7 +20,8 @@ func (a *app) costOverrideCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cost-override FLEET --for DURATION --reason TEXT [--max-hourly AMOUNT] [--max-daily AMOUNT] | --clear",
 		Short: "Raise or lift a fleet's cost guardrails for a time",
-		Long: "Let a fleet cost more than max_hourly and max_daily in its file for a time of at most 3 days; afterwards the file\n" +
+		Long: "Let a fleet cost more than max_hourly and max_daily in its file for a time of at most 3 days; " +
+			"afterwards the file\n" +
 			"applies again. A given amount replaces the one in the file; without any amount the cost isn't limited. No other\n" +
 			"limit changes, and instances started during the override keep running afterwards. --clear ends it early.",
 		Args: cobra.ExactArgs(1),

@@ -30,7 +30,8 @@ func (a *app) eventsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "events",
 		Short: "Show events: decisions, transitions, results of provider calls, and user actions",
-		Long: "Show events in the order of time: decisions with their reasons, the last transition of each instance, the results\n" +
+		Long: "Show events in the order of time: decisions with their reasons, the last transition of each instance, " +
+			"the results\n" +
 			"of calls to providers, and, with the permission fleet.manage, the actions of users. --follow needs a running\n" +
 			"manager and shows each event as it happens until interrupted. --json prints a list, or with --follow one object\n" +
 			"per line.",

@@ -170,7 +170,8 @@ func TestEventsAreLinesForPeopleAndJSONForPrograms(t *testing.T) {
 		return out.String()
 	}
 	at := moment(noon)
-	past := at + "  decision   demo              scale_up by 2: 2 wanted.\n" + at + "  audit      by ada            apply: definition 1\n"
+	past := at + "  decision   demo              scale_up by 2: 2 wanted.\n" + at +
+		"  audit      by ada            apply: definition 1\n"
 	if got := show(eventsFlags{}); got != past {
 		t.Errorf("it says\n%s\nwant\n%s", got, past)
 	}

@@ -23,7 +23,8 @@ func (a *app) explainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain FLEET",
 		Short: "Explain why a fleet has its number of instances",
-		Long: "Explain why a fleet has its number of instances: the limits between the demand of its scheduler and the desired\n" +
+		Long: "Explain why a fleet has its number of instances: the limits between the demand of its scheduler and " +
+			"the desired\n" +
 			"number, jobs that no fleet can take and the requirement that the nearest fleets miss, what the fleet waits for\n" +
 			"and until when, the offers for new instances with prices and age, and the recent decisions.",
 		Args: cobra.ExactArgs(1),

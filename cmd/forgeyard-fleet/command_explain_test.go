@@ -62,7 +62,8 @@ Recent decisions, newest first
 		unseen        reason.Reason
 		manager, want string
 	}{
-		{reason.Of(reason.SchedulerUnreachable{Scheduler: "forgeyard.ci", Because: reason.Of(reason.SchedulerError{Message: "connection refused"})}), "process 7",
+		{reason.Of(reason.SchedulerUnreachable{Scheduler: "forgeyard.ci",
+			Because: reason.Of(reason.SchedulerError{Message: "connection refused"})}), "process 7",
 			"Demand is unknown: scheduler.forgeyard.ci is unreachable (connection refused)."},
 		{reason.Reason{}, "", "it isn't read while no manager is running."},
 	} {
@@ -100,7 +101,8 @@ func TestExplainShowsAHoldOnceWithItsEnd(t *testing.T) {
 		}
 		out.Reset()
 		a.renderHoldsAndWaits(f)
-		want := "\nWaiting\n  no starts: " + one.hold.Reason.Text() + "; next try in 2m20s\n  cooldown  " + cooldown.Text() + "\n"
+		want := "\nWaiting\n  no starts: " + one.hold.Reason.Text() + "; next try in 2m20s\n  cooldown  " + cooldown.Text() +
+			"\n"
 		if out.String() != want {
 			t.Errorf("it says\n%s\nwant\n%s", out.String(), want)
 		}
@@ -137,7 +139,8 @@ func TestLeasesAreShownWhereKnown(t *testing.T) {
 	a := &app{now: func() time.Time { return noon }}
 	none, two := 0, 2
 	for want, at := range map[string]*view.Scheduling{
-		"-": nil, "2": {Leases: &two}, "0": {Leases: &none}, "0 for 5s": {Leases: &none, IdleSince: noon.Add(-5 * time.Second)},
+		"-": nil, "2": {Leases: &two}, "0": {Leases: &none},
+		"0 for 5s": {Leases: &none, IdleSince: noon.Add(-5 * time.Second)},
 	} {
 		if got := a.leases(view.Instance{Scheduling: at}); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -157,7 +160,8 @@ func TestProgressShowsASchedulersOutageAndRecovery(t *testing.T) {
 	p.observe(unseen)
 	p.observe(progress.Progress{})
 	p.end()
-	want := "    0s  scheduler.forgeyard.ci is unobservable: connection refused\n    0s  scheduler.forgeyard.ci recovered\n"
+	want := "    0s  scheduler.forgeyard.ci is unobservable: connection refused\n    0s  scheduler.forgeyard.ci " +
+		"recovered\n"
 	if out.String() != want {
 		t.Errorf("it says\n%s\nwant\n%s", out.String(), want)
 	}

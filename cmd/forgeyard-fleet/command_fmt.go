@@ -19,8 +19,10 @@ func (a *app) fmtCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fmt [DIR | FILE | -]...",
 		Short: "Format fleet files",
-		Long: "Format fleet files: two spaces for each level, aligned equals signs. Only white space changes. In a directory all\n" +
-			"*.hcl files are formatted, except the lock file. The names of changed files are printed. - formats standard input\n" +
+		Long: "Format fleet files: two spaces for each level, aligned equals signs. Only white space changes. In a " +
+			"directory all\n" +
+			"*.hcl files are formatted, except the lock file. The names of changed files are printed. - formats " +
+			"standard input\n" +
 			"to standard output. With --check nothing is written, and the exit code is 1 if a file isn't formatted. A file\n" +
 			"that doesn't parse is left unchanged and is an error.",
 		RunE: func(c *cobra.Command, args []string) error {

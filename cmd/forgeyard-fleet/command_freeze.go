@@ -24,7 +24,8 @@ func (a *app) freezeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "freeze FLEET | --provider NAME [--clear]",
 		Short: "Stop all starts and removals of a fleet or provider until the freeze is cleared",
-		Long: "Freeze a fleet, or all fleets and instances of a provider. No call that starts or removes an instance is sent\n" +
+		Long: "Freeze a fleet, or all fleets and instances of a provider. No call that starts or removes an " +
+			"instance is sent\n" +
 			"while the freeze holds, whatever its cause, including drains that were requested. Calls already sent are\n" +
 			"completed; running jobs and inspections continue. Other fleets take the queued jobs that they can run.\n" +
 			"With --scale-up-only instances still start, and none is removed for lack of jobs, age or a newer definition.\n" +
@@ -94,9 +95,11 @@ func (a *app) quarantineCommand() *cobra.Command {
 		Use:   "quarantine FLEET|INSTANCE|IMAGE [--clear]",
 		Short: "Take a fleet, an instance or the instances of an image out of service",
 		Long: "Take instances out of service: one, all of a fleet, or all that were made from an image, which is given as\n" +
-			"image.NAME or by its digest (sha256:…). They get no new job; a running job continues, unless it is given up with\n" +
+			"image.NAME or by its digest (sha256:…). They get no new job; a running job continues, unless it is " +
+			"given up with\n" +
 			"drain --force. No instance is made in a quarantined fleet or from a quarantined image. A quarantine survives\n" +
-			"restarts and applies and ends with --clear. Instances that were quarantined aren't trusted again: each is removed\n" +
+			"restarts and applies and ends with --clear. Instances that were quarantined aren't trusted again: each " +
+			"is removed\n" +
 			"once it has no job, and replaced where it is still needed.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -65,11 +65,14 @@ var terraformHints = usage.Hints{
 		"taint":   "To replace an instance after its job, run:\n  forgeyard-fleet instance replace INSTANCE",
 		"refresh": "The manager inspects the providers by itself. To see the result, run:\n  forgeyard-fleet status",
 		"output":  "To read results in a program, run:\n  forgeyard-fleet status --json",
-		"import":  "Resources without a record can't become runners. To see them, run:\n  forgeyard-fleet instance list --unrecorded",
+		"import": "Resources without a record can't become runners. To see them, run:\n  forgeyard-fleet instance list " +
+			"--unrecorded",
 	},
 	Flags: map[string]string{
-		"out":     "A plan is saved by plan, and apply takes its file:\n  forgeyard-fleet plan --out FILE\n  forgeyard-fleet apply FILE",
-		"target":  "A plan covers all fleet files. To leave one fleet as it is, freeze it first:\n  forgeyard-fleet freeze FLEET",
+		"out": "A plan is saved by plan, and apply takes its file:\n  forgeyard-fleet plan --out FILE\n  " +
+			"forgeyard-fleet apply FILE",
+		"target": "A plan covers all fleet files. To leave one fleet as it is, freeze it first:\n  forgeyard-fleet " +
+			"freeze FLEET",
 		"destroy": "To remove fleets, delete their blocks from the files and run:\n  forgeyard-fleet apply --prune",
 		"refresh": "The manager inspects the providers by itself.",
 		"replace": "To replace an instance after its job, run:\n  forgeyard-fleet instance replace INSTANCE",

@@ -161,8 +161,10 @@ func (a *app) imageRolloutCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rollout FLEET|IMAGE --pause | --resume | --skip-soak",
 		Short: "Pause or resume a rollout, or skip its soak time",
-		Long: "Pause or resume the rollout of a fleet, or of every fleet that uses an image (image.NAME or sha256:…). A rollout\n" +
-			"starts by itself when an apply changes what instances are made from. While it is paused no instance is replaced,\n" +
+		Long: "Pause or resume the rollout of a fleet, or of every fleet that uses an image (image.NAME or sha256:…). " +
+			"A rollout\n" +
+			"starts by itself when an apply changes what instances are made from. While it is paused no instance is " +
+			"replaced,\n" +
 			"and missing instances are made from the last known good image; a pause survives restarts and applies. --resume\n" +
 			"continues a rollout that was paused, halted or rolled back; unless it was only paused, it starts with a canary\n" +
 			"again. --skip-soak resumes it and replaces the other instances without waiting for the canaries.",
@@ -203,8 +205,10 @@ func (a *app) imageRollbackCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rollback FLEET|IMAGE",
 		Short: "Return to the last known good image, whatever the file says",
-		Long: "Have a fleet, or every fleet that uses an image (image.NAME or sha256:…), boot its last known good image. Instances\n" +
-			"of the file's image are replaced after their jobs, within the fleet's surge and unavailable limits and without a\n" +
+		Long: "Have a fleet, or every fleet that uses an image (image.NAME or sha256:…), boot its last known good image. " +
+			"Instances\n" +
+			"of the file's image are replaced after their jobs, within the fleet's surge and unavailable limits and " +
+			"without a\n" +
 			"soak. The rollback holds until an apply changes the image or image rollout --resume; meanwhile plan, status and\n" +
 			"explain show it.",
 		Args: cobra.ExactArgs(1),

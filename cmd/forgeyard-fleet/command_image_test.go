@@ -50,7 +50,8 @@ ubuntu-24  sha256:2c2c2c2c2c2c  quarantined  1          6       fleet.linux  clo
 }
 
 func TestTheStatusOfAFleetSaysHowFarItsRolloutIsOnce(t *testing.T) {
-	for stage, want := range map[planner.RolloutStage]string{planner.RolloutCanary: "  > 1 canary soaks\n", planner.RolloutHalted: "  ! 1 canary soaks\n"} {
+	for stage, want := range map[planner.RolloutStage]string{planner.RolloutCanary: "  > 1 canary soaks\n",
+		planner.RolloutHalted: "  ! 1 canary soaks\n"} {
 		var out bytes.Buffer
 		a := &app{out: &out, now: time.Now}
 		f := view.Fleet{

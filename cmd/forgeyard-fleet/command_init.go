@@ -54,7 +54,9 @@ func (a *app) initCommand() *cobra.Command {
 				return fmt.Errorf("write %s: %w", path, err)
 			}
 			a.printf(
-				"Wrote %s: two runners on this machine.\n\nNext steps:\n  forgeyard-fleet plugin install --dir %[2]s --from BIN/plugins\n  forgeyard-fleet plan %[2]s\n  forgeyard-fleet apply %[2]s\n\nBIN is the directory of the programs that make build built; there is no release yet.\n",
+				"Wrote %s: two runners on this machine.\n\nNext steps:\n  forgeyard-fleet plugin install --dir %[2]s --from "+
+					"BIN/plugins\n  forgeyard-fleet plan %[2]s\n  forgeyard-fleet apply %[2]s\n\nBIN is the directory of the "+
+					"programs that make build built; there is no release yet.\n",
 				path,
 				text.ShellQuote(dir),
 			)

@@ -38,7 +38,8 @@ func (a *app) instanceListCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the live instances",
-		Long: "List the live instances by fleet. With --all ended instances are listed too, the newest first; --before continues\n" +
+		Long: "List the live instances by fleet. With --all ended instances are listed too, the newest first; --before " +
+			"continues\n" +
 			"where a list of --limit ended. Ended instances are kept for 30 days.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -84,7 +85,8 @@ func (a *app) instanceListCommand() *cobra.Command {
 	a.completes(c, nil, "fleet", a.fleetNames)
 	a.completes(c, nil, "before", a.instanceIDs)
 	c.Flags().
-		BoolVar(&unrecorded, "unrecorded", false, "list the resources at providers that have no live record: orphans and foreign resources")
+		BoolVar(&unrecorded, "unrecorded", false,
+			"list the resources at providers that have no live record: orphans and foreign resources")
 	c.MarkFlagsMutuallyExclusive("fleet", "unrecorded")
 	c.MarkFlagsMutuallyExclusive("all", "unrecorded")
 	return c
@@ -122,7 +124,8 @@ func (a *app) instanceShowCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show INSTANCE",
 		Short: "Show all details of an instance",
-		Long: "Show all details of a live or ended instance. Wherever a command takes an INSTANCE, the beginning or the end of\n" +
+		Long: "Show all details of a live or ended instance. Wherever a command takes an INSTANCE, the beginning or " +
+			"the end of\n" +
 			"its id is enough if it is unique.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -38,7 +38,8 @@ func (f *joinFlags) register(flags *pflag.FlagSet) {
 func (a *app) join(c *cobra.Command, args, fleets []string, host joinFlags) error {
 	if len(args) > 0 || len(fleets) > 1 || c.Flags().Changed("permission") || c.Flags().Changed("for") {
 		return errors.New(
-			"--join can't be combined with a NAME, --permission, --for or several --fleet: its token can be used once, within 24 hours",
+			"--join can't be combined with a NAME, --permission, --for or several --fleet: its token can be used once, " +
+				"within 24 hours",
 		)
 	}
 	request := orders.JoinRequest{Host: host.join, Foreground: host.foreground}

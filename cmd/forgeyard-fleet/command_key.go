@@ -54,8 +54,10 @@ func (a *app) keyRotateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "rotate KIND",
 		Short: "Replace a key (authority, enrollment or ownership) with a new one",
-		Long: "Replace the key of a kind (authority or ca, enrollment, ownership) with a new one, which is used from now on.\n" +
-			"The old key stays trusted while something needs it and is then deleted automatically; an old ownership key stays\n" +
+		Long: "Replace the key of a kind (authority or ca, enrollment, ownership) with a new one, which is used " +
+			"from now on.\n" +
+			"The old key stays trusted while something needs it and is then deleted automatically; an old ownership " +
+			"key stays\n" +
 			"until key delete. Works with and without a running manager.",
 		ValidArgs: []string{"authority", "ca", "enrollment", "ownership"},
 		Args:      cobra.ExactArgs(1),

@@ -24,7 +24,8 @@ type orderFlags struct {
 func (f *orderFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.autoApprove, "auto-approve", false, "don't ask for confirmation")
 	c.Flags().
-		DurationVar(&f.wait, "wait", 30*time.Minute, "without a running manager: how long this process waits until the fleets match")
+		DurationVar(&f.wait, "wait", 30*time.Minute,
+			"without a running manager: how long this process waits until the fleets match")
 }
 
 func (a *app) instanceResolveCommand() *cobra.Command {
@@ -34,7 +35,8 @@ func (a *app) instanceResolveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "resolve INSTANCE",
 		Short: "Record the outcome of an instance that the manager can't determine",
-		Long: "Record the outcome of an instance's request or resource: the request created the resource with an id, it created\n" +
+		Long: "Record the outcome of an instance's request or resource: the request created the resource with an id, " +
+			"it created\n" +
 			"nothing, or the resource no longer exists. The command is refused if the provider's list or the agent's\n" +
 			"heartbeats contradict it.",
 		Args: cobra.ExactArgs(1),
@@ -115,7 +117,8 @@ func (a *app) instanceAdoptCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "adopt PROVIDER RESOURCE",
 		Short: "Remove an orphan or a foreign resource",
-		Long: "Assign an orphan or a foreign resource to a fleet, which counts it against its limits, and remove it. It can't\n" +
+		Long: "Assign an orphan or a foreign resource to a fleet, which counts it against its limits, and remove " +
+			"it. It can't\n" +
 			"become a runner because its agent never enrolled, so --remove is required. The provider must list the resource\n" +
 			"exactly once in a new inspection, and it must not belong to an instance. Check the id: the resource is removed.",
 		Args: cobra.ExactArgs(2),
@@ -153,7 +156,8 @@ func (a *app) drainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "drain INSTANCE",
 		Short: "Remove an instance after its job, or with --force at once",
-		Long: "Remove an instance after its job. With --force an instance that is draining or quarantined is removed without\n" +
+		Long: "Remove an instance after its job. With --force an instance that is draining or quarantined is " +
+			"removed without\n" +
 			"waiting for its job: use it for a dead agent or a job that never ends.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -13,7 +13,10 @@ import (
 )
 
 // errForMissing is for overrides without a duration.
-var errForMissing = errors.New("--for is required, for example --for 2h. For a permanent change, edit the file.") //nolint:staticcheck // ST1005: two sentences for people
+//
+//nolint:staticcheck // ST1005: two sentences for people
+var errForMissing = errors.New(
+	"--for is required, for example --for 2h. For a permanent change, edit the file.")
 
 // overrideFlags are the flags of every command that makes or clears an override.
 type overrideFlags struct {
@@ -73,8 +76,10 @@ func (a *app) scaleCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "scale FLEET --min N --max N --for DURATION | --clear",
 		Short: "Override a fleet's min, max or both for a time",
-		Long: "Override the min, the max or both of a fleet's file for a time of at most 30 days; afterwards the file applies\n" +
-			"again. The max may be higher than the file's. A fleet that may not scale to zero keeps at least one instance, and\n" +
+		Long: "Override the min, the max or both of a fleet's file for a time of at most 30 days; afterwards the " +
+			"file applies\n" +
+			"again. The max may be higher than the file's. A fleet that may not scale to zero keeps at least one " +
+			"instance, and\n" +
 			"a protected fleet can't be overridden. --clear ends the override early.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -94,12 +99,13 @@ func (a *app) scaleCommand() *cobra.Command {
 			case !c.Flags().Changed("for"):
 				return errForMissing
 			}
-			return a.override(c, flags, question, func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
-				if clear {
-					return to.ClearScale(ctx, o.Fleet)
-				}
-				return to.ScaleFleet(ctx, o)
-			})
+			return a.override(c, flags, question,
+				func(ctx context.Context, to installation.Orders) (orders.OverrideReceipt, error) {
+					if clear {
+						return to.ClearScale(ctx, o.Fleet)
+					}
+					return to.ScaleFleet(ctx, o)
+				})
 		},
 	}
 	flags.register(c, true, true)
@@ -121,7 +127,8 @@ func (a *app) pinCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pin INSTANCE [--for DURATION | --clear]",
 		Short: "Exclude an instance from scale-down, max_age and rollouts for a time",
-		Long: "Keep an instance for a time of at most 30 days, for example to debug it: scale-down, max_age and rollouts don't\n" +
+		Long: "Keep an instance for a time of at most 30 days, for example to debug it: scale-down, max_age and " +
+			"rollouts don't\n" +
 			"remove it. It is still removed by drain, by a quarantine, with its fleet, by its provider, and when its agent\n" +
 			"reaches its own limit of jobs or age. --clear ends the pin early.",
 		Args: cobra.ExactArgs(1),

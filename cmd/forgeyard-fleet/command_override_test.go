@@ -16,10 +16,13 @@ func TestUnknownObjectsFailBeforeTheQuestion(t *testing.T) {
 	missing := regexp.MustCompile(`"\S*nope" not found|"01hz+" not found|unknown image "image.nope"`)
 	const unknown = "01hzzzzzzzzzzzzzzzzzzzzzzz"
 	for _, command := range []string{
-		"scale nope --max 3 --for 1h", "freeze nope", "freeze nope --scale-up-only", "freeze nope --clear", "quarantine nope", "quarantine nope --clear",
-		"cost-override nope --for 1h --reason x", "image rollout nope --resume", "image rollback nope", "image rollback image.nope", "quarantine image.nope",
+		"scale nope --max 3 --for 1h", "freeze nope", "freeze nope --scale-up-only", "freeze nope --clear",
+		"quarantine nope", "quarantine nope --clear",
+		"cost-override nope --for 1h --reason x", "image rollout nope --resume", "image rollback nope",
+		"image rollback image.nope", "quarantine image.nope",
 		"image rollout nope --skip-soak", "instance adopt local.here r --fleet fleet.nope --remove",
-		"pin " + unknown, "drain " + unknown, "quarantine " + unknown, "drain " + unknown + " --force", "instance replace " + unknown, "instance resolve " + unknown + " --gone",
+		"pin " + unknown, "drain " + unknown, "quarantine " + unknown, "drain " + unknown + " --force",
+		"instance replace " + unknown, "instance resolve " + unknown + " --gone",
 	} {
 		code, out := d.run(
 			t.Context(),
@@ -59,22 +62,24 @@ func TestValuesOutOfBoundsNameTheFlagAndItsLimits(t *testing.T) {
 	d := newDesk(t)
 	reserve := "reservation create --class c --start 2027-01-10T08:00:00Z --end 2027-01-10T09:00:00Z "
 	for command, want := range map[string]string{
-		"scale f --max 100001 --for 1h":                        `--max "100001": must be a whole number, 0 ≤ max ≤ 100000`,
-		"scale f --min -1 --for 1h":                            `--min "-1": must be a whole number, 0 ≤ min ≤ 100000`,
-		"scale f --min 1.5 --for 1h":                           `--min "1.5": must be a whole number`,
-		"scale f --min 1 --for 721h":                           `--for "721h": must be 0 < for ≤ 720h (30 days)`,
-		"scale f --min 1 --for 0s":                             `--for "0s": must be 0 < for ≤ 720h (30 days)`,
-		"scale f --min 1 --for soon":                           `--for "soon": must be a duration, for example 90s, 15m or 2h`,
-		"cost-override f --for 73h --reason x":                 `--for "73h": must be 0 < for ≤ 72h (3 days)`,
-		"pin i --for -1h":                                      `--for "-1h": must be 0 < for ≤ 720h (30 days)`,
-		reserve + "--quantity 0":                               `--quantity "0": must be a whole number, 1 ≤ quantity ≤ 100000`,
-		reserve + "--quantity 1 --lead-time -1s":               `--lead-time "-1s": must be 0 ≤ lead-time ≤ 720h (30 days)`,
-		"events --limit 0":                                     `--limit "0": must be a whole number, 1 ≤ limit ≤ 1000`,
-		"instance list --all --limit 1001":                     `--limit "1001": must be a whole number, 1 ≤ limit ≤ 1000`,
-		"freeze f --reason " + strings.Repeat("x", 501):        `xxxxx…": has 501 bytes; the limit is 500`,
-		"token create t --permission fleet.read --for -1h":     `--for "-1h": must be 0 ≤ for ≤ 87600h (3650 days)`,
-		"token create t --permission fleet.read --for 87601h":  `--for "87601h": must be 0 ≤ for ≤ 87600h (3650 days)`,
-		"token create t --permission fleet.read --for forever": `--for "forever": must be a duration, for example 90s, 15m or 2h`,
+		"scale f --max 100001 --for 1h": `--max "100001": must be a whole number, 0 ≤ max ≤ 100000`,
+		"scale f --min -1 --for 1h":     `--min "-1": must be a whole number, 0 ≤ min ≤ 100000`,
+		"scale f --min 1.5 --for 1h":    `--min "1.5": must be a whole number`,
+		"scale f --min 1 --for 721h":    `--for "721h": must be 0 < for ≤ 720h (30 days)`,
+		"scale f --min 1 --for 0s":      `--for "0s": must be 0 < for ≤ 720h (30 days)`,
+		"scale f --min " +
+			"1 --for soon": `--for "soon": must be a duration, for example 90s, 15m or 2h`,
+		"cost-override f --for 73h --reason x":                `--for "73h": must be 0 < for ≤ 72h (3 days)`,
+		"pin i --for -1h":                                     `--for "-1h": must be 0 < for ≤ 720h (30 days)`,
+		reserve + "--quantity 0":                              `--quantity "0": must be a whole number, 1 ≤ quantity ≤ 100000`,
+		reserve + "--quantity 1 --lead-time -1s":              `--lead-time "-1s": must be 0 ≤ lead-time ≤ 720h (30 days)`,
+		"events --limit 0":                                    `--limit "0": must be a whole number, 1 ≤ limit ≤ 1000`,
+		"instance list --all --limit 1001":                    `--limit "1001": must be a whole number, 1 ≤ limit ≤ 1000`,
+		"freeze f --reason " + strings.Repeat("x", 501):       `xxxxx…": has 501 bytes; the limit is 500`,
+		"token create t --permission fleet.read --for -1h":    `--for "-1h": must be 0 ≤ for ≤ 87600h (3650 days)`,
+		"token create t --permission fleet.read --for 87601h": `--for "87601h": must be 0 ≤ for ≤ 87600h (3650 days)`,
+		"token create t --permission fleet.read " +
+			"--for forever": `--for "forever": must be a duration, for example 90s, 15m or 2h`,
 	} {
 		code, out := d.run(t.Context(), strings.NewReader(""), true, strings.Fields(command)...)
 		if code == exitDone || !strings.Contains(out.String(), want) {
@@ -86,12 +91,14 @@ func TestValuesOutOfBoundsNameTheFlagAndItsLimits(t *testing.T) {
 func TestCostOverrideNeedsADurationAndAReason(t *testing.T) {
 	d := newDesk(t)
 	for command, want := range map[string]string{
-		"cost-override f --reason x":             "Error: --for is required, for example --for 2h. For a permanent change, edit the file.\n",
-		"cost-override f --for 1h":               "Error: --reason is required: others will ask why the fleet cost more\n",
-		"cost-override f --clear --for 1h":       "Error: --clear and --for can't be combined:\n",
-		"pin i --clear --for 1h":                 "Error: --clear and --for can't be combined:\n",
-		"freeze f --clear --scale-up-only":       "Error: --clear and --scale-up-only can't be combined:\n",
-		"scale f --min 1":                        "Error: --for is required, for example --for 2h. For a permanent change, edit the file.\n",
+		"cost-override f --reason x": "Error: --for is required, for example --for 2h. For a permanent change, " +
+			"edit the file.\n",
+		"cost-override f --for 1h":         "Error: --reason is required: others will ask why the fleet cost more\n",
+		"cost-override f --clear --for 1h": "Error: --clear and --for can't be combined:\n",
+		"pin i --clear --for 1h":           "Error: --clear and --for can't be combined:\n",
+		"freeze f --clear --scale-up-only": "Error: --clear and --scale-up-only can't be combined:\n",
+		"scale f --min 1": "Error: --for is required, for example --for 2h. For a permanent change, " +
+			"edit the file.\n",
 		"image rollout f --pause --resume":       "Error: --pause and --resume can't be combined:\n",
 		"token create t --permission fleet.look": "Error: --permission: unknown value \"fleet.look\"; valid: fleet.read, ",
 	} {

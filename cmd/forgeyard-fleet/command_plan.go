@@ -25,7 +25,8 @@ func (a *app) planCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan [DIR]",
 		Short: "Show what apply would change, and why",
-		Long: "Show what apply would change: the difference between the fleet files and the applied definition, and what would\n" +
+		Long: "Show what apply would change: the difference between the fleet files and the applied definition, and " +
+			"what would\n" +
 			"happen to each fleet, with the limits behind each number. With --out the plan is saved to a file that show\n" +
 			"prints on any machine and that apply applies exactly, once.",
 		Args: cobra.MaximumNArgs(1),
@@ -55,11 +56,13 @@ func (a *app) planCommand() *cobra.Command {
 	}
 	flags.variables.register(c.Flags())
 	c.Flags().
-		BoolVar(&flags.detailed, "detailed-exitcode", false, "exit with 2 if apply would change the definition, or replace or remove instances")
+		BoolVar(&flags.detailed, "detailed-exitcode", false,
+			"exit with 2 if apply would change the definition, or replace or remove instances")
 	c.Flags().BoolVar(&flags.pruned, "prune", false, "plan to remove the fleets that the files don't mention")
 	c.Flags().BoolVar(&flags.asJSON, "json", false, "print the plan as JSON")
 	c.Flags().
-		StringVar(&flags.out, "out", "", "save the plan to this file; it contains the fleet files, but no secrets and no sensitive values")
+		StringVar(&flags.out, "out", "",
+			"save the plan to this file; it contains the fleet files, but no secrets and no sensitive values")
 	return c
 }
 

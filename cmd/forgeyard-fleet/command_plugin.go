@@ -56,7 +56,8 @@ func (f *pluginFlags) install(c *cobra.Command) {
 	c.Flags().
 		StringArrayVar(&f.trusted, "trust-key", nil, "signing key to trust without asking, as ed25519:…; can be repeated")
 	c.Flags().
-		StringArrayVar(&f.platforms, "platform", nil, "also fetch the binary for this platform, for example linux_arm64; can be repeated")
+		StringArrayVar(&f.platforms, "platform", nil,
+			"also fetch the binary for this platform, for example linux_arm64; can be repeated")
 	c.Flags().BoolVar(&f.noProgress, "no-progress", false, "don't show download progress")
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
 }
@@ -110,7 +111,9 @@ func (a *app) origin(layout string) (pluginstore.Origin, error) {
 // agree asks about a key that signed a plugin and that no lock names yet.
 func (a *app) agree(ctx context.Context, s pluginstore.NewSigner) error {
 	a.printf(
-		"%s %s from %s is signed with a key that isn't in the lock file yet:\n\n  %s\n\nCompare it with the key that the author published (for plugins of make build: bin/plugins.key.pub). The lock file\nwill contain the key, and every later version must be signed with it.\n",
+		"%s %s from %s is signed with a key that isn't in the lock file yet:\n\n  %s\n\nCompare it with the key that the "+
+			"author published (for plugins of make build: bin/plugins.key.pub). The lock file\nwill contain the key, and "+
+			"every later version must be signed with it.\n",
 		s.Plugin,
 		s.Version,
 		s.Source,
@@ -131,9 +134,11 @@ func (a *app) pluginInstallCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "install [NAME…]",
 		Short: "Install and lock the plugins that the fleet files require",
-		Long: "Install the plugins in fleet.lock.hcl, and add required plugins that are missing there. Plugins come from their OCI\n" +
+		Long: "Install the plugins in fleet.lock.hcl, and add required plugins that are missing there. Plugins come from " +
+			"their OCI\n" +
 			"repositories, from a mirror, or from an OCI layout (--from). A signing key that isn't in the lock file must be\n" +
-			"confirmed, or given with --trust-key. Plugins that are installed already aren't fetched again. Only locked plugins\n" +
+			"confirmed, or given with --trust-key. Plugins that are installed already aren't fetched again. Only " +
+			"locked plugins\n" +
 			"are ever started.",
 		RunE: func(c *cobra.Command, names []string) error {
 			if dev != "" {
@@ -156,7 +161,8 @@ func (a *app) pluginInstallCommand() *cobra.Command {
 	f.install(c)
 	c.Flags().BoolVar(&locked, "locked", false, "fail instead of changing the lock file")
 	c.Flags().
-		StringVar(&dev, "dev", "", "directory with your own builds, named forgeyard-plugin-NAME: unsigned, and locked for this machine only")
+		StringVar(&dev, "dev", "",
+			"directory with your own builds, named forgeyard-plugin-NAME: unsigned, and locked for this machine only")
 	return c
 }
 
@@ -165,7 +171,8 @@ func (a *app) pluginUpdateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "update [NAME…]",
 		Short: "Update plugins to the newest versions that the fleet files allow",
-		Long: "Install and lock the newest version that required_plugins allows, of all plugins or the named ones. It must be\n" +
+		Long: "Install and lock the newest version that required_plugins allows, of all plugins or the named ones. " +
+			"It must be\n" +
 			"signed with the key in the lock file; --trust-key replaces that key.",
 		RunE: func(c *cobra.Command, names []string) error {
 			return a.installPlugins(
@@ -349,7 +356,8 @@ func (a *app) pluginMirrorCommand() *cobra.Command {
 	}
 	f.fetch(c)
 	c.Flags().
-		StringArrayVar(&f.platforms, "platform", nil, "copy only the binaries for this platform; can be repeated (default: all)")
+		StringArrayVar(&f.platforms, "platform", nil,
+			"copy only the binaries for this platform; can be repeated (default: all)")
 	return c
 }
 

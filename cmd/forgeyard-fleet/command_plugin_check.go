@@ -23,9 +23,11 @@ func (a *app) pluginTestCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "test BINARY --config FILE",
 		Short: "Test a plugin against the plugin contract",
-		Long: "Start a built plugin, written in any language, and check every rule of the contract over the wire. FILE has a\n" +
+		Long: "Start a built plugin, written in any language, and check every rule of the contract over the wire. " +
+			"FILE has a\n" +
 			"provider block, an instance block and a test block. Without --allow-create only rules that create nothing are\n" +
-			"checked. With it the rules create about a dozen instances, at most three at once, in a separate installation, and\n" +
+			"checked. With it the rules create about a dozen instances, at most three at once, in a separate " +
+			"installation, and\n" +
 			"remove them. The exit code is 1 if the plugin breaks a rule.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

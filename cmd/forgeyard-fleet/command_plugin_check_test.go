@@ -202,7 +202,9 @@ func TestPluginTestNamesTheRulesThatItSkipped(t *testing.T) {
 	); code != exitDone {
 		t.Errorf("exit code %d\n%s", code, stderr.String())
 	}
-	for _, want := range []string{"PASS  validate-offline", "SKIP  creates", "it creates instances, which was not allowed", "Plugin process 0.1.0: ", " 0 failed", "Rules that create instances were skipped; pass --allow-create to check them."} {
+	for _, want := range []string{"PASS  validate-offline", "SKIP  creates",
+		"it creates instances, which was not allowed", "Plugin process 0.1.0: ", " 0 failed",
+		"Rules that create instances were skipped; pass --allow-create to check them."} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, out.String())
 		}

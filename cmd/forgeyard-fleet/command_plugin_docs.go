@@ -15,7 +15,8 @@ func (a *app) pluginDocsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "docs NAME [DIR]",
 		Short: "Print the reference of an installed plugin, or the permissions that it needs",
-		Long: "Print the reference of a plugin's provider and instance blocks as Markdown. It was recorded at installation; no\n" +
+		Long: "Print the reference of a plugin's provider and instance blocks as Markdown. It was recorded at " +
+			"installation; no\n" +
 			"plugin is started. With --policy, print the permissions that the credentials of a provider block need for its\n" +
 			"fleets, in the provider's own format. The plugin is started for it without network access. NAME is then the\n" +
 			"address of the block (\"aws.main\"), or the plugin if it has one block.",

@@ -58,8 +58,9 @@ func (a *app) pluginShowCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show NAME",
 		Short: "Show a locked plugin: digests, signer, and the attributes of its blocks",
-		Long:  "Show the entry of a plugin in fleet.lock.hcl and the recorded description of the plugin. The plugin isn't started.",
-		Args:  cobra.ExactArgs(1),
+		Long: "Show the entry of a plugin in fleet.lock.hcl and the recorded description of the plugin. The plugin " +
+			"isn't started.",
+		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			w, err := a.workspace(nil)
 			if err != nil {
@@ -126,7 +127,8 @@ func (a *app) pluginVerifyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify",
 		Short: "Verify installed plugins against the lock file and their signatures",
-		Long: "Compare the digest of every installed binary with the lock file, and check at the plugin's source that it is still\n" +
+		Long: "Compare the digest of every installed binary with the lock file, and check at the plugin's source that " +
+			"it is still\n" +
 			"signed with the key in the lock file.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

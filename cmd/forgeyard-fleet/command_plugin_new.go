@@ -35,7 +35,8 @@ func (a *app) pluginNewCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "new NAME --sdk DIR",
 		Short: "Write the source of a new provider plugin",
-		Long: "Write a Go module to the directory forgeyard-plugin-NAME: a working provider whose instances are directories, its\n" +
+		Long: "Write a Go module to the directory forgeyard-plugin-NAME: a working provider whose instances are " +
+			"directories, its\n" +
 			"test, and the configuration for plugin test. The SDK has no release yet, so go.mod refers to the checkout given\n" +
 			"with --sdk. Add a LICENSE of your choice.",
 		Args: cobra.ExactArgs(1),
@@ -45,7 +46,8 @@ func (a *app) pluginNewCommand() *cobra.Command {
 				return err
 			}
 			a.printf(
-				"Wrote %s: a plugin that builds and passes its tests. Add a LICENSE.\n\nNext steps:\n  cd %[1]s\n  go test ./...\n  go build -o bin/%[1]s .\n"+
+				"Wrote %s: a plugin that builds and passes its tests. Add a LICENSE.\n\nNext steps:\n  cd %[1]s\n  go test "+
+					"./...\n  go build -o bin/%[1]s .\n"+
 					"  forgeyard-fleet plugin test bin/%[1]s --config testdata/plugin.hcl --allow-create\n",
 				folder,
 			)
@@ -138,7 +140,8 @@ func moduleFiles(module, sdk string) (mod, sum string, err error) {
 			isSDK = words[1] == sdkModule
 		case len(words) == 2 && words[0] == "go":
 			version = words[1]
-		case len(words) >= 2 && strings.HasPrefix(line, "\t") && strings.HasPrefix(words[1], "v") && !strings.Contains(words[0], "/cmd/"):
+		case len(words) >= 2 && strings.HasPrefix(line, "\t") && strings.HasPrefix(words[1], "v") &&
+			!strings.Contains(words[0], "/cmd/"):
 			needs += fmt.Sprintf("\t%s %s // indirect\n", words[0], words[1])
 		}
 	}
@@ -149,7 +152,8 @@ func moduleFiles(module, sdk string) (mod, sum string, err error) {
 		)
 	}
 	mod = fmt.Sprintf(
-		"module %s\n\ngo %s\n\nrequire %s v0.0.0\n\nrequire (\n%s)\n\n// Until the SDK has a release.\nreplace %[3]s => %[5]s\n",
+		"module %s\n\ngo %s\n\nrequire %s v0.0.0\n\nrequire (\n%s)\n\n// Until the SDK has a release.\nreplace "+
+			"%[3]s => %[5]s\n",
 		module,
 		version,
 		sdkModule,

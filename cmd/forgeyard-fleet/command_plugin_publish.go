@@ -22,7 +22,8 @@ func (a *app) pluginPublishCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "publish HOST/PATH[:VERSION] FILE…",
 		Short: "Publish the builds of a plugin as one signed release",
-		Long: "Push the builds of a plugin, one file per platform, to its OCI repository as one signed release, or to an OCI\n" +
+		Long: "Push the builds of a plugin, one file per platform, to its OCI repository as one signed release, or " +
+			"to an OCI\n" +
 			"layout (--to). The platforms are read from the files, the version from the plugin. Credentials are those of\n" +
 			"docker login.",
 		Args: cobra.MinimumNArgs(2),
@@ -32,7 +33,8 @@ func (a *app) pluginPublishCommand() *cobra.Command {
 			switch {
 			case key == "" && !unsigned:
 				return errors.New(
-					"--key is required: give a signing key (plugin keygen creates one), or pass --unsigned; users of an unsigned plugin need allow_unsigned = true",
+					"--key is required: give a signing key (plugin keygen creates one), or pass --unsigned; users of an unsigned " +
+						"plugin need allow_unsigned = true",
 				)
 			case key != "" && unsigned:
 				return errors.New("--key and --unsigned can't be combined")
@@ -61,7 +63,8 @@ func (a *app) pluginPublishCommand() *cobra.Command {
 	c.Flags().BoolVar(&unsigned, "unsigned", false, "publish without a signature")
 	c.Flags().StringVar(&to, "to", "", "OCI layout to write to instead of the registry")
 	c.Flags().
-		StringVar(&description, "description", "", "file with the output of the plugin's --describe, if no build runs on this machine")
+		StringVar(&description, "description", "",
+			"file with the output of the plugin's --describe, if no build runs on this machine")
 	c.Flags().BoolVar(&replace, "replace", false, "replace a release that has the same tag")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
@@ -149,7 +152,8 @@ func (a *app) pluginKeygenCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "keygen FILE",
 		Short: "Create a key to sign plugins",
-		Long: "Create a signing key. FILE gets the private key (mode 0600); FILE.pub and the output contain the public key, which\n" +
+		Long: "Create a signing key. FILE gets the private key (mode 0600); FILE.pub and the output contain the public " +
+			"key, which\n" +
 			"users compare and trust. Existing files are never overwritten. Protect and back up the private key: anyone who\n" +
 			"has it can publish as you, and without it your users must trust a new key.",
 		Args: cobra.ExactArgs(1),

@@ -33,7 +33,8 @@ func (a *app) reservationCreateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create --class CLASS --quantity N --start TIME --end TIME",
 		Short: "Reserve capacity of a class for a time",
-		Long: "Reserve a number of instances of a capacity class from --start to --end; they are started --lead-time earlier.\n" +
+		Long: "Reserve a number of instances of a capacity class from --start to --end; they are started " +
+			"--lead-time earlier.\n" +
 			"Write times with date and zone, for example 2027-01-10T08:00:00Z or 2027-01-10T09:00:00+01:00. Overlapping\n" +
 			"reservations add up, and queued jobs of the class use the reserved instances; the scheduler still decides what\n" +
 			"runs where. With --dedicated only fleets whose scope is the --tenant or --project provide it. If part of a\n" +

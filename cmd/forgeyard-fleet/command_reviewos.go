@@ -40,7 +40,8 @@ func (a *app) reviewosApplyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply FILE",
 		Short: "Apply a ReviewOS fleet file to pools and queues",
-		Long: "Apply a fleet file to the pools, queues, pauses, repositories and required signatures of a ReviewOS instance.\n" +
+		Long: "Apply a fleet file to the pools, queues, pauses, repositories and required signatures of a ReviewOS " +
+			"instance.\n" +
 			"A second apply changes nothing. Nothing is ever removed: what the instance has and the file doesn't mention is\n" +
 			"listed as drift and not touched.",
 		Args: cobra.ExactArgs(1),
@@ -162,7 +163,8 @@ type reviewosInstance struct{ url, tokenFile string }
 func (i *reviewosInstance) flags(c *cobra.Command) {
 	c.Flags().StringVar(&i.url, "url", "", "URL of the instance (default: REVIEWOS_URL)")
 	c.Flags().
-		StringVar(&i.tokenFile, "token-file", "", "file with the token of a pool maintainer (default: the token in REVIEWOS_TOKEN)")
+		StringVar(&i.tokenFile, "token-file", "",
+			"file with the token of a pool maintainer (default: the token in REVIEWOS_TOKEN)")
 }
 
 // withReviewOS calls with a client of the instance.
@@ -175,7 +177,8 @@ func (a *app) withReviewOS(
 	parsed, err := url.Parse(base)
 	if err != nil || base == "" || parsed.Hostname() == "" || parsed.User != nil || parsed.RawQuery != "" {
 		return fmt.Errorf(
-			"the URL of the ReviewOS instance is missing or invalid: give --url, for example --url https://reviewos.example, or set REVIEWOS_URL",
+			"the URL of the ReviewOS instance is missing or invalid: give --url, for example --url https://reviewos.example, " +
+				"or set REVIEWOS_URL",
 		)
 	}
 	here := parsed.Hostname() == "localhost" || net.ParseIP(parsed.Hostname()).IsLoopback()

@@ -108,7 +108,8 @@ func TestReviewOSApplyLeavesDriftAlone(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("%d\n%s", code, err)
 	}
-	for _, text := range []string{`the pool "Incident"`, `the queue "macos-arm64"`, "acme/old", `the pause of the queue "linux-x64-large" (a Friday)`} {
+	for _, text := range []string{`the pool "Incident"`, `the queue "macos-arm64"`, "acme/old",
+		`the pause of the queue "linux-x64-large" (a Friday)`} {
 		if !strings.Contains(out, text) {
 			t.Errorf("no %s in\n%s", text, out)
 		}
@@ -147,20 +148,27 @@ func TestReviewOSApplyFinishesAPartialPool(t *testing.T) {
 func TestABadReviewOSFileSaysWhereWhatAndHow(t *testing.T) {
 	w := newReviewOSWorld(t)
 	for name, one := range map[string]struct{ file, want string }{
-		"a key that no one knows":    {"pools:\n  - name: A\n    require_signed_step: true\n", `:3:5: a pool has no key "require_signed_step"; did you mean "require_signed_steps"?`},
-		"a queue's key":              {"pools:\n  - name: A\n    queues:\n      - nam: b\n", `:4:9: a queue has no key "nam"; did you mean "name"?`},
-		"nothing like it":            {"fleets: []\n", `:1:1: the file has no key "fleets"`},
-		"no reason":                  {"pools:\n  - name: A\n    queues:\n      - name: b\n        state: paused\n", `is paused without a reason`},
-		"a reason without a pause":   {"pools:\n  - name: A\n    queues:\n      - name: b\n        reason: x\n", `isn't paused`},
-		"another state":              {"pools:\n  - name: A\n    queues:\n      - name: b\n        state: pausd\n", `:5:16: state is "pausd"; it is active or paused`},
-		"no list":                    {"pools: A\n", `:1:8: pools must be a list`},
-		"no name":                    {"pools:\n  - description: x\n", `:2:5: a pool needs a name`},
-		"no truth":                   {"pools:\n  - name: A\n    require_signed_steps: maybe\n", `:3:27: require_signed_steps must be true or false`},
+		"a key that no one knows": {"pools:\n  - name: A\n    require_signed_step: true\n",
+			`:3:5: a pool has no key "require_signed_step"; did you mean "require_signed_steps"?`},
+		"a queue's key": {"pools:\n  - name: A\n    queues:\n      - nam: b\n",
+			`:4:9: a queue has no key "nam"; did you mean "name"?`},
+		"nothing like it": {"fleets: []\n", `:1:1: the file has no key "fleets"`},
+		"no reason": {"pools:\n  - name: A\n    queues:\n      - name: b\n        state: paused\n",
+			`is paused without a reason`},
+		"a reason without a pause": {"pools:\n  - name: A\n    queues:\n      - name: b\n        reason: x\n",
+			`isn't paused`},
+		"another state": {"pools:\n  - name: A\n    queues:\n      - name: b\n        state: pausd\n",
+			`:5:16: state is "pausd"; it is active or paused`},
+		"no list": {"pools: A\n", `:1:8: pools must be a list`},
+		"no name": {"pools:\n  - description: x\n", `:2:5: a pool needs a name`},
+		"no truth": {"pools:\n  - name: A\n    require_signed_steps: maybe\n",
+			`:3:27: require_signed_steps must be true or false`},
 		"a repository without owner": {"pools:\n  - name: A\n    repositories: [api]\n", `:3:20: "api" is not a repository`},
 		"a pool twice":               {"pools:\n  - name: A\n  - name: A\n", `the pool "A" is listed twice`},
 		"no YAML":                    {"pools:\n\t- x\n", "line 2"},
-		"a second document":          {"pools:\n  - name: A\n---\npools:\n  - name: B\n", ":3:1: a second document begins here, which nothing would read"},
-		"an empty file":              {"# nothing\n", "the file is empty"},
+		"a second document": {"pools:\n  - name: A\n---\npools:\n  - name: B\n",
+			":3:1: a second document begins here, which nothing would read"},
+		"an empty file": {"# nothing\n", "the file is empty"},
 	} {
 		code, _, err := w.run(one.file, "apply")
 		if code != 1 || !strings.Contains(err, one.want) || !strings.Contains(err, "fleet.yml") {

@@ -28,7 +28,8 @@ func (a *app) serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve [DIR]",
 		Short: "Run the manager until stopped",
-		Long: "Run the manager: reconcile the applied definition, answer agents, and accept commands from this machine over a\n" +
+		Long: "Run the manager: reconcile the applied definition, answer agents, and accept commands from this " +
+			"machine over a\n" +
 			"socket in the runtime directory. With --api-listen the manager also serves the HTTP API over TLS to holders of\n" +
 			"an API token. The installation is named by the files in DIR or by --installation. To change the definition, use\n" +
 			"apply. SIGTERM stops the manager after it has stored the results of running calls.",
@@ -44,7 +45,8 @@ func (a *app) serveCommand() *cobra.Command {
 	c.Flags().
 		StringVar(&flags.installation, "installation", "", "name of the installation, if this folder has no fleet files")
 	c.Flags().
-		StringVar(&flags.apiListen, "api-listen", "", "HOST:PORT for the HTTP API over TLS (default: only the socket on this machine)")
+		StringVar(&flags.apiListen, "api-listen", "",
+			"HOST:PORT for the HTTP API over TLS (default: only the socket on this machine)")
 	return c
 }
 

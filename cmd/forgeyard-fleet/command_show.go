@@ -14,7 +14,8 @@ func (a *app) showCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show PLANFILE",
 		Short: "Show a saved plan",
-		Long: "Show a plan that plan --out saved. It needs neither plugins nor an installation. Who created the plan, when, and\n" +
+		Long: "Show a plan that plan --out saved. It needs neither plugins nor an installation. Who created the plan, " +
+			"when, and\n" +
 			"which sensitive variables apply needs is printed to standard error.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -29,7 +29,8 @@ func (a *app) simulateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "simulate [DIR] --trace FILE",
 		Short: "Replay past jobs against the fleet files to see waiting times and cost",
-		Long: "Replay past jobs against the fleet files, with the real planner in virtual time, to see how long the jobs would\n" +
+		Long: "Replay past jobs against the fleet files, with the real planner in virtual time, to see how long the " +
+			"jobs would\n" +
 			"have waited for an instance and what the instances would have cost. FILE is CSV with a header; docs/simulate.md\n" +
 			"lists its columns and the limits of the model. Nothing is started or changed, and no plugin is launched.",
 		Args: cobra.MaximumNArgs(1),

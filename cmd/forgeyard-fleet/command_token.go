@@ -49,19 +49,10 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 			if len(args) == 0 || host.foreground {
 				return errors.New("give the NAME of an API token, or --join HOST; --foreground is valid only with --join")
 			}
-			if len(permissions) == 0 {
-				return fmt.Errorf(
-					"--permission is required for token %q; valid values, repeated or separated by commas: %s",
-					args[0],
-					strings.Join(names, ", "),
-				)
-			}
 			wanted.Name = args[0]
-			for _, p := range permissions {
-				if !slices.Contains(names, p) {
-					return fmt.Errorf("--permission: unknown value %q; valid: %s", p, strings.Join(names, ", "))
-				}
-				wanted.Permissions = append(wanted.Permissions, access.Permission(p))
+			var err error
+			if wanted.Permissions, err = permissionsOf(args[0], permissions, names); err != nil {
+				return err
 			}
 			for _, f := range fleets {
 				wanted.Fleets = append(wanted.Fleets, fleet.FleetAddress(f))
@@ -79,14 +70,32 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 	host.register(c.Flags())
 	sentAs(c, "join", "host")
 	c.Flags().
-		StringSliceVar(&permissions, "permission", nil, "permissions, repeated or separated by commas; required without --join: "+strings.Join(names, ", "))
+		StringSliceVar(&permissions, "permission", nil,
+			"permissions, repeated or separated by commas; required without --join: "+strings.Join(names, ", "))
 	c.Flags().
-		StringSliceVar(&fleets, "fleet", nil, "limit the token to this fleet, as fleet.NAME; can be repeated. With --join: the fleet that the machine joins")
+		StringSliceVar(&fleets, "fleet", nil,
+			"limit the token to this fleet, as fleet.NAME; can be repeated. With --join: the fleet that the machine joins")
 	wanted.For = 30 * 24 * time.Hour
 	spanFlag(c.Flags(), &wanted.For, "for", 0, access.LongestToken, "how long the token is valid; 0: until it is deleted")
 	_ = c.RegisterFlagCompletionFunc("permission", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	a.completes(c, nil, "fleet", a.fleetAddresses)
 	return c
+}
+
+// permissionsOf reads the permissions of a token; names are those that there are.
+func permissionsOf(token string, given, names []string) ([]access.Permission, error) {
+	if len(given) == 0 {
+		return nil, fmt.Errorf("--permission is required for token %q; valid values, repeated or separated by commas: %s",
+			token, strings.Join(names, ", "))
+	}
+	var all []access.Permission
+	for _, p := range given {
+		if !slices.Contains(names, p) {
+			return nil, fmt.Errorf("--permission: unknown value %q; valid: %s", p, strings.Join(names, ", "))
+		}
+		all = append(all, access.Permission(p))
+	}
+	return all, nil
 }
 
 func (a *app) tokenListCommand() *cobra.Command {

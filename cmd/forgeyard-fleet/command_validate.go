@@ -18,7 +18,8 @@ func (a *app) validateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "validate [DIR]",
 		Short: "Check the fleet files of a directory",
-		Long: "Check the fleet files of a directory, and that the lock file fits them. The blocks of plugins are checked against\n" +
+		Long: "Check the fleet files of a directory, and that the lock file fits them. The blocks of plugins are " +
+			"checked against\n" +
 			"what was recorded at installation. No plugin is started, unless --plugins requests the plugins' own checks.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -31,7 +31,8 @@ func TestReadingNeedsNoFleetFilesWithAState(t *testing.T) {
 			delete(d.env, "FLEET_STATE_DIR")
 			flag = []string{"--state", state}
 		}
-		for _, args := range [][]string{{"status"}, {"list"}, {"instance", "list"}, {"instance", "list", "--all"}, {"token", "list"}, {"token", "create", strings.ReplaceAll(named, " ", "-"), "--permission", "fleet.read"}} {
+		for _, args := range [][]string{{"status"}, {"list"}, {"instance", "list"}, {"instance", "list", "--all"},
+			{"token", "list"}, {"token", "create", strings.ReplaceAll(named, " ", "-"), "--permission", "fleet.read"}} {
 			if code, out := d.run(t.Context(), strings.NewReader(""), false, append(args, flag...)...); code != exitDone {
 				t.Errorf("%s, %q exits with %d:\n%s", named, args, code, out)
 			}
@@ -46,7 +47,8 @@ func TestReadingNeedsNoFleetFilesWithAState(t *testing.T) {
 
 func TestADirectoryIsAnArgumentOrAFlagAndNotTwo(t *testing.T) {
 	d := newDesk(t)
-	for _, args := range [][]string{{"validate", d.files}, {"validate", "--dir", d.files}, {"validate", d.files + "/", "--dir", d.files}, {"fmt", "--check", "--dir", d.files}} {
+	for _, args := range [][]string{{"validate", d.files}, {"validate", "--dir", d.files},
+		{"validate", d.files + "/", "--dir", d.files}, {"fmt", "--check", "--dir", d.files}} {
 		if code, out := d.run(t.Context(), strings.NewReader(""), false, args...); code != exitDone {
 			t.Errorf("%q exits with %d:\n%s", args, code, out)
 		}

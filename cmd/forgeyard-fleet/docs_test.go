@@ -47,11 +47,13 @@ var exitCodes = []struct {
 	{exitError, "Error; the message is on standard error."},
 	{
 		exitChanges,
-		"Only `plan --detailed-exitcode`: apply would change the definition, or replace or remove instances. Starting instances to reach the desired number doesn't count as a change.",
+		"Only `plan --detailed-exitcode`: apply would change the definition, or replace or remove instances. Starting " +
+			"instances to reach the desired number doesn't count as a change.",
 	},
 	{
 		exitUnresolved,
-		"`apply`: the definition is stored, but after `--wait` something is still in progress or unknown, or needs your action. The output says what. `reservation create`: a part isn't available.",
+		"`apply`: the definition is stored, but after `--wait` something is still in progress or unknown, or needs your " +
+			"action. The output says what. `reservation create`: a part isn't available.",
 	},
 	{exitDeclined, "The question wasn't answered with `yes`. Nothing was changed."},
 	{exitInterrupted, "Interrupted by Ctrl-C or SIGTERM. The next `apply` continues."},
@@ -94,7 +96,12 @@ const cliHead = `# Command line
 
 <!-- Generated from the commands by "go generate ./cmd/forgeyard-fleet"; a test compares. -->
 
-` + "`" + `[DIR]` + "`" + ` is a directory with fleet files (default: the current one); ` + "`--dir`" + ` is the same for every command. All ` + "`*.hcl`" + ` files in it are one definition. Data goes to standard output, errors, warnings and logs to standard error. ` + "`status`, `list`, `instance` and `token`" + ` need no fleet files if ` + "`--server`, `--state` or `FLEET_STATE_DIR`" + ` names the installation. Colours are used only on a terminal, and not if ` + "`NO_COLOR`" + ` is set.
+` + "`" + `[DIR]` + "`" + ` is a directory with fleet files (default: the current one); ` + "`--dir`" +
+	` is the same for every command. All ` + "`*.hcl`" +
+	` files in it are one definition. Data goes to standard output, errors, warnings and logs to standard error. ` +
+	"`status`, `list`, `instance` and `token`" + ` need no fleet files if ` +
+	"`--server`, `--state` or `FLEET_STATE_DIR`" +
+	` names the installation. Colours are used only on a terminal, and not if ` + "`NO_COLOR`" + ` is set.
 
 `
 

@@ -24,7 +24,8 @@ func ofAnotherUser(state string, err error) error {
 		name = u.Username
 	}
 	return fmt.Errorf(
-		"the state directory %s belongs to user %s: %w. Run the command as that user with sudo -u %[2]s, or name the running manager with --server",
+		"the state directory %s belongs to user %s: %w. Run the command as that user with sudo -u %[2]s, or name the "+
+			"running manager with --server",
 		state,
 		name,
 		err,

@@ -22,7 +22,9 @@ func TestStateOfAnotherUserNamesTheUser(t *testing.T) {
 	if err := os.Chown(dir, 1, 1); err != nil {
 		t.Skip(err)
 	}
-	want := "the state directory " + dir + " belongs to user daemon: open the SQLite store: permission denied. Run the command as that user with sudo -u daemon, or name the running manager with --server"
+	want := "the state directory " + dir +
+		" belongs to user daemon: open the SQLite store: permission denied. Run the command as that user with sudo -u " +
+		"daemon, or name the running manager with --server"
 	if err := ofAnotherUser(dir, denied); strings.Replace(err.Error(), "user 1:", "user daemon:", 1) != want {
 		t.Errorf("it says %v\nwant    %s", err, want)
 	}

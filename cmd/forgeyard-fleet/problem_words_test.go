@@ -91,7 +91,8 @@ func TestRefusedValueIsShownAsItWasTyped(t *testing.T) {
 	for _, test := range []struct {
 		command, location, message, want string
 	}{
-		{"token create", "body.permissions", "expected array length >= 1", "--permission: needs at least 1 (permissions, repeated "},
+		{"token create", "body.permissions", "expected array length >= 1",
+			"--permission: needs at least 1 (permissions, repeated "},
 		{"token create", "body.fleets[3]", "expected string", "--fleet: expected string (limit the token to this fleet"},
 		{"token create", "body.name", "expected length <= 63", "NAME: must be at most 63 characters"},
 		{"token create", "body.host", "expected length <= 253", "--join: must be at most 253 characters (claim this HOST"},
@@ -101,7 +102,8 @@ func TestRefusedValueIsShownAsItWasTyped(t *testing.T) {
 		{"reservation create", "body", "expected required property capacity_class to be present", "--class: is required"},
 		{"scale", "body.for_seconds", "expected number >= 1", "--for: must be at least 1 "},
 		{"events", "query.limit", "expected number <= 1000", "--limit: must be at most 1000 "},
-		{"apply", "body.submission.sources", "expected array", "the request isn't valid; body.submission.sources: expected array"},
+		{"apply", "body.submission.sources", "expected array",
+			"the request isn't valid; body.submission.sources: expected array"},
 	} {
 		c, _, err := (&app{}).root().Find(strings.Fields(test.command))
 		if err != nil {
@@ -126,7 +128,8 @@ func TestRefusedValueIsShownAsItWasTyped(t *testing.T) {
 
 func TestTokenWithoutPermissionsNamesFlagAndValues(t *testing.T) {
 	d := newDesk(t)
-	want := "Error: --permission is required for token \"nobody\"; valid values, repeated or separated by commas: fleet.read, fleet.manage, "
+	want := "Error: --permission is required for token \"nobody\"; valid values, repeated or separated by commas: " +
+		"fleet.read, fleet.manage, "
 	if _, said := d.must(exitError, "token", "create", "nobody"); !strings.HasPrefix(said, want) {
 		t.Errorf("it says %s", said)
 	}
@@ -137,9 +140,11 @@ func TestADirectoryAsArgumentSuggestsDir(t *testing.T) {
 	d := newDesk(t)
 	d.must(exitDone, "apply", "--auto-approve", d.files)
 	t.Chdir(filepath.Dir(d.files)) // whose folder fleet has the files
-	for command, takes := range map[string]string{"status": "FLEET", "explain": "FLEET", "drain": "INSTANCE", "instance show": "INSTANCE", "quarantine": "FLEET|INSTANCE|IMAGE"} {
+	for command, takes := range map[string]string{"status": "FLEET", "explain": "FLEET", "drain": "INSTANCE",
+		"instance show": "INSTANCE", "quarantine": "FLEET|INSTANCE|IMAGE"} {
 		args := append(strings.Fields(command), "fleet")
-		want := "Error: fleet is a directory, but " + command + " takes a " + takes + ". To name the directory of the fleet files, use --dir fleet\n"
+		want := "Error: fleet is a directory, but " + command + " takes a " + takes +
+			". To name the directory of the fleet files, use --dir fleet\n"
 		if command == "quarantine" {
 			args = append(args, "--auto-approve")
 		}
@@ -160,10 +165,12 @@ func TestADirectoryAsArgumentSuggestsDir(t *testing.T) {
 func TestListsOfAnUnknownFleetFail(t *testing.T) {
 	d := newDesk(t)
 	d.must(exitDone, "apply", "--auto-approve", d.files)
-	for _, line := range []string{"events --fleet nofleet", "events --json --fleet nofleet", "instance list --fleet nofleet", "instance list --all --fleet nofleet", "instance list --json --fleet nofleet"} {
+	for _, line := range []string{"events --fleet nofleet", "events --json --fleet nofleet",
+		"instance list --fleet nofleet", "instance list --all --fleet nofleet", "instance list --json --fleet nofleet"} {
 		out, said := d.must(exitError, strings.Fields(line)...)
 		if out != "" ||
-			said != "Error: fleet \"nofleet\" not found; no fleets exist. Add a fleet block and run:\n  forgeyard-fleet apply\n" {
+			said != "Error: fleet \"nofleet\" not found; no fleets exist. Add a fleet block and run:\n  "+
+				"forgeyard-fleet apply\n" {
 			t.Errorf("%s says %q and %q", line, out, said)
 		}
 	}

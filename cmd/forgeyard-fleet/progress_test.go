@@ -37,8 +37,10 @@ func TestAPipeGetsALineEvery30Seconds(t *testing.T) {
 		want := []string{
 			"   30s  waiting: the manager hasn't started yet",
 			"   31s  demo held back: 3 failures in a row",
-			"  1m1s  waiting: 2 provisioning, 1 unknown outcome; demo is held back: 3 failures in a row; provider.local.here is unreachable (it hangs)",
-			" 1m31s  waiting: 2 provisioning, 1 unknown outcome; demo is held back: 3 failures in a row; provider.local.here is unreachable (it hangs)",
+			"  1m1s  waiting: 2 provisioning, 1 unknown outcome; demo is held back: 3 failures in a row; provider.local.here " +
+				"is unreachable (it hangs)",
+			" 1m31s  waiting: 2 provisioning, 1 unknown outcome; demo is held back: 3 failures in a row; provider.local.here " +
+				"is unreachable (it hangs)",
 		}
 		if strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("it says\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -38,7 +38,10 @@ func TestOffersAreShownWithPriceAgeAndBreakerInWords(t *testing.T) {
 		most   int
 		want   string
 	}{
-		"of a market": {&planner.OfferReport{Market: true, Of: noon.Add(-2 * time.Minute), Considered: []planner.OfferChoice{usable, at("eu-central-1a", planner.NoRoom), at("eu-central-1c", planner.Probed), out}, More: 2, Ignored: []string{"offers[7]: its price is -1"}}, allOffers,
+		"of a market": {
+			&planner.OfferReport{Market: true, Of: noon.Add(-2 * time.Minute),
+				Considered: []planner.OfferChoice{usable, at("eu-central-1a", planner.NoRoom), at("eu-central-1c", planner.Probed),
+					out}, More: 2, Ignored: []string{"offers[7]: its price is -1"}}, allOffers,
 			`offers from 2m0s ago
   eu-central-1b m7i.xlarge preemptible, about 0.078 USD/h: usable
   eu-central-1a m7i.xlarge preemptible, about 0.078 USD/h: no capacity since ` + since + `, next try in 3m
@@ -47,8 +50,11 @@ func TestOffersAreShownWithPriceAgeAndBreakerInWords(t *testing.T) {
   and 2 more
   ! ignored offer: offers[7]: its price is -1
 `},
-		"the first of many": {&planner.OfferReport{Market: true, Of: noon.Add(-time.Hour), Outdated: true, Failure: "503", Considered: []planner.OfferChoice{usable, usable}}, 1,
-			"offers from 1h0m0s ago, not refreshed since: 503\n  eu-central-1b m7i.xlarge preemptible, about 0.078 USD/h: usable\n  and 1 more\n"},
+		"the first of many": {
+			&planner.OfferReport{Market: true, Of: noon.Add(-time.Hour), Outdated: true, Failure: "503",
+				Considered: []planner.OfferChoice{usable, usable}}, 1,
+			"offers from 1h0m0s ago, not refreshed since: 503\n  eu-central-1b m7i.xlarge preemptible, about 0.078 USD/h: " +
+				"usable\n  and 1 more\n"},
 		"never answered":                    {&planner.OfferReport{Market: true, Failure: "503"}, 3, "offers unknown: 503\n"},
 		"of a fleet's own block, with room": {&planner.OfferReport{Considered: []planner.OfferChoice{usable}}, 3, ""},
 		"none known":                        {nil, 3, ""},

@@ -34,7 +34,8 @@ func (a *app) renderOutcome(o progress.Outcome, wait time.Duration, daemon bool)
 		case daemon:
 		case len(o.Last.States) > 0:
 			a.printf(
-				"The instances keep running, but nothing scales, renews or removes them until the next apply. To run a manager:\n  forgeyard-fleet serve\n",
+				"The instances keep running, but nothing scales, renews or removes them until the next apply. To run a " +
+					"manager:\n  forgeyard-fleet serve\n",
 			)
 		case o.Last.Following > 0:
 			a.printf(

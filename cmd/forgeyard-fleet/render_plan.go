@@ -58,14 +58,16 @@ func (a *app) renderPlan(p plans.Plan) {
 		a.renderReason("", "! ", u.Reason)
 	}
 	if p.Unresolved > 0 {
-		a.printf("! %s of provider calls: the next apply inspects the provider.\n", text.Plural(p.Unresolved, "unknown outcome"))
+		a.printf("! %s of provider calls: the next apply inspects the provider.\n",
+			text.Plural(p.Unresolved, "unknown outcome"))
 	}
 	if n := len(p.Unrecorded); n > 0 {
 		a.printf("! %s without a live record, not changed by this plan:\n", text.Plural(n, "resource"))
 		a.renderUnrecorded(p.Unrecorded)
 	}
 	if !p.HasChanges() {
-		a.printf("No changes. %s, %s.", text.Plural(len(p.Preview.Fleets), "fleet"), text.Plural(instances(p.Preview), "instance"))
+		a.printf("No changes. %s, %s.", text.Plural(len(p.Preview.Fleets), "fleet"),
+			text.Plural(instances(p.Preview), "instance"))
 		if starts > 0 {
 			a.printf(" %s to start to reach the desired number.", text.Plural(starts, "instance"))
 		}
@@ -73,7 +75,8 @@ func (a *app) renderPlan(p plans.Plan) {
 		return
 	}
 	a.printf("Plan: %d to create, %d to change, %d to remove; %s to start, %d to replace, %d to scale down.%s\n",
-		sums[config.Create], sums[config.Modify], sums[config.Drain], text.Plural(starts, "instance"), replaced, leave, unseen)
+		sums[config.Create], sums[config.Modify], sums[config.Drain], text.Plural(starts, "instance"), replaced, leave,
+		unseen)
 }
 
 // renderRenames points to moved blocks if fleets both appear and disappear: a fleet with

@@ -182,7 +182,9 @@ func TestTheFlagsOfAReplayAreChecked(t *testing.T) {
 		"--step 1ms: must be 1s ≤ step ≤ 1h":             func(f *simulateFlags) { f.step = time.Millisecond },
 		"--relaunch 25h0m0s: must be 0 ≤ relaunch ≤ 24h": func(f *simulateFlags) { f.relaunch = 25 * time.Hour },
 		`--from "monday": invalid time; give`:            func(f *simulateFlags) { f.from = "monday" },
-		"must be before --until 2026-10-05T00:00:00Z":    func(f *simulateFlags) { f.from, f.until = "2026-10-06T00:00:00Z", "2026-10-05T00:00:00Z" },
+		"must be before --until 2026-10-05T00:00:00Z": func(f *simulateFlags) {
+			f.from, f.until = "2026-10-06T00:00:00Z", "2026-10-05T00:00:00Z"
+		},
 	} {
 		f := good
 		change(&f)

@@ -29,7 +29,8 @@ func (a *app) renderStatus(fleets []view.Fleet, manager string) {
 		return
 	}
 	a.printf(
-		"\nNo manager is running: these are the last stored numbers, and nothing scales, renews or removes instances until the\nnext apply. To run a manager:\n  forgeyard-fleet serve\n",
+		"\nNo manager is running: these are the last stored numbers, and nothing scales, renews or removes instances until " +
+			"the\nnext apply. To run a manager:\n  forgeyard-fleet serve\n",
 	)
 }
 

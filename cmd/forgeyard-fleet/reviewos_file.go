@@ -140,7 +140,8 @@ func (r *fleetFileReader) queue(at *yaml.Node) (q reviewosQueue) {
 	case q.Paused && q.Reason == "":
 		r.fail(
 			at,
-			"the queue %.60q is paused without a reason; add one for later readers, as in \"reason: waiting for the new mac mini\"",
+			"the queue %.60q is paused without a reason; add one for later readers, as in \"reason: waiting for the "+
+				"new mac mini\"",
 			q.Name,
 		)
 	case !q.Paused && q.Reason != "":

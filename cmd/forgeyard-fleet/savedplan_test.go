@@ -236,8 +236,11 @@ func TestEachMoveOfAnInstanceIsALine(t *testing.T) {
 	l := newApplyLines(&app{out: &out, now: func() time.Time { return at }, version: "0.1.0"})
 	held := map[fleet.RunnerFleetID]snapshot.Hold{"f1": {Reason: reason.Plain("3 in a row failed"), NeedsPerson: true}}
 	for _, p := range []progress.Progress{
-		{At: at, Transitions: []loop.Transition{{Instance: "i1", Fleet: "fleet.a", To: fleet.Requested, Reason: reason.Plain("1 wanted")}}},
-		{At: at, Transitions: []loop.Transition{{Instance: "i1", Fleet: "fleet.a", From: fleet.Requested, To: fleet.Provisioning, Reason: reason.Plain("stored")}}, Holds: held},
+		{At: at, Transitions: []loop.Transition{
+			{Instance: "i1", Fleet: "fleet.a", To: fleet.Requested, Reason: reason.Plain("1 wanted")}}},
+		{At: at, Transitions: []loop.Transition{
+			{Instance: "i1", Fleet: "fleet.a", From: fleet.Requested, To: fleet.Provisioning, Reason: reason.Plain("stored")}},
+			Holds: held},
 		{At: at, Holds: held}, // told once
 	} {
 		l.observe(p)
@@ -326,7 +329,8 @@ func TestEveryCommandThatReadsHasJSON(t *testing.T) {
 func TestFailedReadWritesOnlyToStandardError(t *testing.T) {
 	d := newDesk(t)
 	for _, args := range [][]string{
-		{"status", "--json", "--dir", d.files}, {"list", "--json", "--dir", d.files}, {"instance", "list", "--json", "--dir", d.files},
+		{"status", "--json", "--dir", d.files}, {"list", "--json", "--dir", d.files},
+		{"instance", "list", "--json", "--dir", d.files},
 		{"instance", "show", "--json", "--dir", d.files, "x"}, {"plan", "--json", filepath.Join(d.files, "missing")},
 		{"show", "--json", d.files},
 	} {

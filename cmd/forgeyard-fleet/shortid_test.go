@@ -62,7 +62,8 @@ func (d *desk) withInstances(ids ...fleet.CapacityInstanceID) {
 }
 
 func TestEveryCommandTakesAShortInstanceID(t *testing.T) {
-	const one, other = fleet.CapacityInstanceID("01jabcdefghjkmnpqrcet6vksa"), fleet.CapacityInstanceID("01jabcdefghjkmnpqrcet6vksb")
+	const one, other = fleet.CapacityInstanceID("01jabcdefghjkmnpqrcet6vksa"),
+		fleet.CapacityInstanceID("01jabcdefghjkmnpqrcet6vksb")
 	const twin = fleet.CapacityInstanceID("01jabcdefghjkmnpqscet6vksb")
 	d := newDesk(t)
 	d.withInstances(one, other, twin)
@@ -73,12 +74,14 @@ func TestEveryCommandTakesAShortInstanceID(t *testing.T) {
 		if out, _ := d.must(exitDone, "instance", "show", shown); !strings.HasPrefix(out, string(one)) {
 			t.Errorf("instance show %s:\n%s", shown, out)
 		}
-		for _, args := range [][]string{{"pin"}, {"pin", "--clear"}, {"quarantine", "--auto-approve"}, {"quarantine", "--clear", "--auto-approve"}} {
+		for _, args := range [][]string{{"pin"}, {"pin", "--clear"}, {"quarantine", "--auto-approve"},
+			{"quarantine", "--clear", "--auto-approve"}} {
 			if out, _ := d.must(exitDone, append(args, shown)...); !strings.Contains(out, string(one)) {
 				t.Errorf("%v %s:\n%s", args, shown, out)
 			}
 		}
-		for _, line := range []string{"drain", "drain --force", "instance replace", "instance resolve --gone", "instance resolve --created x"} {
+		for _, line := range []string{"drain", "drain --force", "instance replace", "instance resolve --gone",
+			"instance resolve --created x"} {
 			code, out := d.run(t.Context(), strings.NewReader("no\n"), true, append(strings.Fields(line), shown)...)
 			if code != exitDeclined || !strings.Contains(out.String(), string(one)) {
 				t.Errorf("%s %s exits with %d:\n%s", line, shown, code, out)
@@ -86,7 +89,9 @@ func TestEveryCommandTakesAShortInstanceID(t *testing.T) {
 		}
 		d.must(exitDone, "instance", "list", "--all", "--before", shown)
 	}
-	for _, line := range []string{"instance show", "pin", "pin --clear", "quarantine --auto-approve", "drain --auto-approve", "instance replace --auto-approve", "instance resolve --gone --auto-approve", "instance list --all --before"} {
+	for _, line := range []string{"instance show", "pin", "pin --clear", "quarantine --auto-approve",
+		"drain --auto-approve", "instance replace --auto-approve", "instance resolve --gone --auto-approve",
+		"instance list --all --before"} {
 		_, said := d.must(exitError, append(strings.Fields(line), shortID(other))...)
 		if !strings.Contains(said, "2 instances have an id that begins or ends with") ||
 			!strings.Contains(said, string(other)+"  fleet.demo, healthy") ||

@@ -69,7 +69,8 @@ The next apply continues from here.
 	if got := ended(progress.WaitOver, last, false); got != want {
 		t.Errorf("it says\n%s\nwant\n%s", got, want)
 	}
-	const brief = "\nNot finished after 1m0s: 1 provisioning, 2 unknown outcomes. The manager continues. To see its progress:\n  forgeyard-fleet status\n"
+	const brief = "\nNot finished after 1m0s: 1 provisioning, 2 unknown outcomes. The manager continues. To see its " +
+		"progress:\n  forgeyard-fleet status\n"
 	if got := ended(
 		progress.WaitOver,
 		progress.Progress{States: map[fleet.CapacityInstanceState]int{fleet.Provisioning: 1}, Unresolved: 2},
@@ -93,10 +94,14 @@ func TestApplyOfAScaledFleetPointsToServe(t *testing.T) {
 		daemon bool
 		want   string
 	}{
-		{"a fleet that follows a scheduler", follows, false, "\nApplied. No instances.\nNo instance starts for queued jobs while no manager is running. To run a manager:\n  forgeyard-fleet serve\n"},
+		{"a fleet that follows a scheduler", follows, false,
+			"\nApplied. No instances.\nNo instance starts for queued jobs while no manager is running. To run a manager:\n  " +
+				"forgeyard-fleet serve\n"},
 		{"where a manager runs", follows, true, "\nApplied. No instances.\n"},
 		{"no fleet is left", progress.Progress{}, false, "\nApplied. No instances.\n"},
-		{"its scheduler can't be seen", unseen, true, "\nApplied. No instances.\n! scheduler.reviewos.main is unobservable (connection refused): the number of queued jobs is unknown.\n"},
+		{"its scheduler can't be seen", unseen, true,
+			"\nApplied. No instances.\n! scheduler.reviewos.main is unobservable (connection refused): the number of queued " +
+				"jobs is unknown.\n"},
 	} {
 		if got := ended(progress.Settled, test.last, test.daemon); got != test.want {
 			t.Errorf("%s: it says\n%s\nwant\n%s", test.name, got, test.want)

@@ -33,12 +33,15 @@ func serveCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&s.listen, "listen", "127.0.0.1:0", "loopback `ADDRESS` to listen on; port 0 chooses a free port")
 	c.Flags().
-		StringVar(&s.url, "url", "", "`URL` of a TLS proxy by which workers on other machines reach this queue (default: the listen address)")
+		StringVar(&s.url, "url", "",
+			"`URL` of a TLS proxy by which workers on other machines reach this queue (default: the listen address)")
 	c.Flags().
-		StringVar(&s.tokenFile, "token-file", "", "`FILE` with the token, created if it doesn't exist (default: $"+tokenVariable+", otherwise "+tokenFile+")")
+		StringVar(&s.tokenFile, "token-file", "",
+			"`FILE` with the token, created if it doesn't exist (default: $"+tokenVariable+", otherwise "+tokenFile+")")
 	c.Flags().DurationVar(&s.leaseTime, "lease-time", 30*time.Second, "how long a lease is valid without renewal")
 	c.Flags().
-		StringToIntVar(&s.limits, "tenant-limit", nil, "maximum number of running jobs of a tenant, as `TENANT=N`; can be repeated")
+		StringToIntVar(&s.limits, "tenant-limit", nil,
+			"maximum number of running jobs of a tenant, as `TENANT=N`; can be repeated")
 	return c
 }
 
@@ -49,7 +52,8 @@ func (s serving) check() error {
 	}
 	if ip := net.ParseIP(strings.Trim(host, "[]")); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return fmt.Errorf(
-			"--listen %s: not a loopback address. The queue doesn't support TLS, so tokens would be sent unencrypted. Listen on 127.0.0.1 behind a TLS proxy and give the URL of the proxy with --url",
+			"--listen %s: not a loopback address. The queue doesn't support TLS, so tokens would be sent unencrypted. Listen "+
+				"on 127.0.0.1 behind a TLS proxy and give the URL of the proxy with --url",
 			s.listen,
 		)
 	}

@@ -22,7 +22,8 @@ type connection struct{ url, tokenFile string }
 func (n *connection) flags(c *cobra.Command) {
 	c.Flags().StringVar(&n.url, "url", "", "`URL` of the queue (default: $"+urlVariable+")")
 	c.Flags().
-		StringVar(&n.tokenFile, "token-file", "", "`FILE` with the token (default: $"+tokenVariable+", otherwise "+tokenFile+")")
+		StringVar(&n.tokenFile, "token-file", "",
+			"`FILE` with the token (default: $"+tokenVariable+", otherwise "+tokenFile+")")
 }
 
 func (n *connection) client() (*queue.Client, error) {
@@ -63,10 +64,14 @@ func submitCommand() *cobra.Command {
 		into        *string
 		name, usage string
 	}{
-		{&r.OS, "os", "operating system of the runner: linux, darwin or windows"}, {&r.Arch, "arch", "architecture of the runner: x86_64 or arm64"},
-		{&r.Trust, "trust", "trust class of the runner"}, {&r.Tenant, "tenant", "tenant that the job belongs to"}, {&r.Project, "project", "project that the job belongs to"},
-		{&r.Device, "device", "device that the runner has"}, {&r.Isolation, "isolation", "isolation of jobs that the runner provides"},
-		{&s.memory, "memory", "memory that the job needs, for example 512MiB or 4GiB"}, {&s.disk, "disk", "disk that the job needs"},
+		{&r.OS, "os", "operating system of the runner: linux, darwin or windows"},
+		{&r.Arch, "arch", "architecture of the runner: x86_64 or arm64"},
+		{&r.Trust, "trust", "trust class of the runner"}, {&r.Tenant, "tenant", "tenant that the job belongs to"},
+		{&r.Project, "project", "project that the job belongs to"},
+		{&r.Device, "device", "device that the runner has"},
+		{&r.Isolation, "isolation", "isolation of jobs that the runner provides"},
+		{&s.memory, "memory", "memory that the job needs, for example 512MiB or 4GiB"},
+		{&s.disk, "disk", "disk that the job needs"},
 	} {
 		f.StringVar(text.into, text.name, "", text.usage)
 	}

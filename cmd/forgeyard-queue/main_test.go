@@ -203,9 +203,11 @@ func TestWrongCallsSayWhatToDo(t *testing.T) {
 		"a size below zero":   {[]string{"submit", "--disk", "-1GiB", "--", "true"}, `--disk: invalid size "-1GiB"`},
 		"no cpu":              {[]string{"submit", "--cpu", "-1", "--", "true"}, "--cpu -1"},
 		"no variable":         {[]string{"submit", "--env", "NOT_SET_ANYWHERE", "--", "true"}, "NOT_SET_ANYWHERE=VALUE"},
-		"an unknown os":       {[]string{"submit", "--os", "Linux", "--", "true"}, `--os: unknown value "Linux"; valid: linux, darwin, windows`},
-		"an unknown arch":     {[]string{"submit", "--arch", "amd64", "--", "true"}, `--arch: unknown value "amd64"; valid: x86_64, arm64`},
-		"no jobs":             {[]string{"submit", "--count", "0", "--", "true"}, "must be at least 1"},
+		"an unknown os": {[]string{"submit", "--os", "Linux", "--", "true"},
+			`--os: unknown value "Linux"; valid: linux, darwin, windows`},
+		"an unknown arch": {[]string{"submit", "--arch", "amd64", "--", "true"},
+			`--arch: unknown value "amd64"; valid: x86_64, arm64`},
+		"no jobs": {[]string{"submit", "--count", "0", "--", "true"}, "must be at least 1"},
 	} {
 		var out, errs bytes.Buffer
 		if code := run(context.Background(), c.args, &out, &errs); code != 1 || !strings.Contains(errs.String(), c.says) {

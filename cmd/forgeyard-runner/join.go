@@ -109,7 +109,8 @@ func join(ctx context.Context, args []string, j joiner) int {
 		&j.folder,
 		"home",
 		j.folder,
-		"`DIR` of the agent (default: "+homeVariable+", else /opt/forgeyard-runner for root, else forgeyard-runner in ~/.local/state)",
+		"`DIR` of the agent (default: "+homeVariable+
+			", else /opt/forgeyard-runner for root, else forgeyard-runner in ~/.local/state)",
 	)
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -168,7 +169,8 @@ func (j joiner) install(ctx context.Context, document bootstrap.Document) (runs 
 	// One whose host was released ends by itself within a few heartbeats.
 	if running && !j.until(ctx, func() bool { _, still := lockfile.Holder(lockIn(j.folder)); return !still }) {
 		return "", fmt.Errorf(
-			"another agent is running here (process %s, in %s): if its host was released, it ends by itself within a minute, so try again; otherwise release that host first",
+			"another agent is running here (process %s, in %s): if its host was released, it ends by itself within a minute, "+
+				"so try again; otherwise release that host first",
 			pid,
 			j.folder,
 		)

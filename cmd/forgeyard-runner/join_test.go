@@ -72,7 +72,8 @@ func TestTheDaemonOfLaunchdEndsARefusalWell(t *testing.T) {
 	if got := plist("/opt/forgeyard-runner"); got != want {
 		t.Errorf("the daemon is\n%s", got)
 	}
-	for folder, fits := range map[string]bool{"/opt/forgeyard-runner": true, "/opt/a b": false, "/opt/%h": false, "/opt/<": false} {
+	for folder, fits := range map[string]bool{"/opt/forgeyard-runner": true, "/opt/a b": false, "/opt/%h": false,
+		"/opt/<": false} {
 		if (fitsService(folder) == nil) != fits {
 			t.Errorf("%q fits a service's file: %t", folder, !fits)
 		}

@@ -40,6 +40,15 @@ const (
 	exitRefused = 3
 )
 
+// noBootstrap is for a call without what the agent needs.
+const noBootstrap = `--bootstrap FILE is required; the provider of the fleet manager writes that file.
+To join a machine by hand, run the line that this command prints:
+
+  forgeyard-fleet token create --join HOST
+
+See forgeyard-runner --help.
+`
+
 // helperArgument makes this program the helper by which the agent starts isolated
 // jobs. It isn't for people, and --help doesn't have it.
 const helperArgument = "as-job"
@@ -66,10 +75,12 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	flags.SetOutput(errs)
 	flags.Usage = func() { fmt.Fprint(errs, usage); flags.PrintDefaults() }
 	documentPath := flags.String("bootstrap", "", "bootstrap document `FILE` (required)")
-	state := flags.String("state", "", "`DIR` for the agent's key, certificate and jobs (default: the folder of the bootstrap document)")
+	state := flags.String("state", "",
+		"`DIR` for the agent's key, certificate and jobs (default: the folder of the bootstrap document)")
 	lock := flags.String("lock", "", "lock `FILE`, held while the agent runs (default: lock in the state folder)")
 	stay := flags.Bool("stay", false, "keep the runner registered when a signal ends the agent, for hosts that reboot")
-	refusedStatus := flags.Int("refused-status", exitRefused, "exit `STATUS` when the manager refuses this host permanently; 0 for service managers that restart on failure")
+	refusedStatus := flags.Int("refused-status", exitRefused,
+		"exit `STATUS` when the manager refuses this host permanently; 0 for service managers that restart on failure")
 	showVersion := flags.Bool("version", false, "print the version and exit")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -81,32 +92,29 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		fmt.Fprintf(out, "forgeyard-runner %s %s-%s\n", version.Version, runtime.GOOS, runtime.GOARCH)
 		return exitDone
 	}
-	if *documentPath == "" || flags.NArg() > 0 {
-		fmt.Fprintln(errs, "--bootstrap FILE is the only argument, and required. The provider of the fleet manager writes that file. See forgeyard-runner --help.")
+	switch {
+	case flags.NArg() > 0:
+		fmt.Fprintf(errs, "unexpected argument %q; see forgeyard-runner --help\n", flags.Arg(0))
+		return exitUsage
+	case *documentPath == "":
+		fmt.Fprint(errs, noBootstrap)
 		return exitUsage
 	}
 	log := slog.New(slog.NewJSONHandler(errs, nil))
-	document, err := bootstrap.Read(*documentPath)
-	if err != nil {
-		log.Error("the agent could not start", "error", err)
-		return exitFailed
-	}
 	if *state == "" {
 		*state = filepath.Dir(*documentPath)
 	}
-	if *documentPath, err = filepath.Abs(*documentPath); err != nil {
-		log.Error("the agent could not start", "error", err)
-		return exitFailed
-	}
-	metadata, err := metadataOf(os.Getenv(metadataVariable))
-	if err != nil {
+	document, err := bootstrap.Read(*documentPath)
+	metadata, metadataErr := metadataOf(os.Getenv(metadataVariable))
+	path, pathErr := filepath.Abs(*documentPath)
+	if err := errors.Join(err, metadataErr, pathErr); err != nil {
 		log.Error("the agent could not start", "error", err)
 		return exitFailed
 	}
 	err = agent.Run(ctx, agent.Config{
 		ManagerURL: document.ManagerURL, TLS: trust(document),
 		Token: document.Token, StateDir: *state, LockFile: *lock, Version: version.Version, Logger: log,
-		HostMark: os.Getenv(agent.HostMarkVariable), BootstrapFile: *documentPath, Stay: *stay, Metadata: metadata,
+		HostMark: os.Getenv(agent.HostMarkVariable), BootstrapFile: path, Stay: *stay, Metadata: metadata,
 		// The file that runs, even where it was replaced since, and out of the way of
 		// users who may not enter its folder.
 		Helper: []string{"/proc/self/exe", helperArgument},

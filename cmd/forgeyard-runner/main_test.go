@@ -141,7 +141,7 @@ func TestCallsThatAreWrongSaySo(t *testing.T) {
 	}{
 		{"no bootstrap", nil, exitUsage, "--bootstrap FILE"},
 		{"an unknown flag", []string{"--frobnicate"}, exitUsage, "frobnicate"},
-		{"a word too many", []string{"--bootstrap", broken, "now"}, exitUsage, "is the only argument"},
+		{"a word too many", []string{"--bootstrap", broken, "now"}, exitUsage, `unexpected argument "now"`},
 		{"a bootstrap that isn't there", []string{"--bootstrap", filepath.Join(folder, "none")}, exitFailed, "no such file"},
 		{"a broken bootstrap", []string{"--bootstrap", broken}, exitFailed, "broken.json"},
 	} {

@@ -157,7 +157,8 @@ func (s TokenStore) checkNewToken(ctx context.Context, wanted NewToken) error {
 		only := Caller{Fleets: []fleet.FleetAddress{address}}
 		if !slices.ContainsFunc(there, func(f fleet.ManagedFleet) bool { return only.MayTouch(f.Address) }) {
 			return Invalid(
-				"fleet %q, to which the token %q is to be limited, was not applied; write fleet.NAME as forgeyard-fleet list shows it",
+				"fleet %q, to which the token %q is to be limited, was not applied; write fleet.NAME as forgeyard-fleet "+
+					"list shows it",
 				address,
 				wanted.Name,
 			)

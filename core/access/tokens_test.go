@@ -147,13 +147,17 @@ func TestATokenThatWouldBeUselessIsRefused(t *testing.T) {
 		wanted NewToken
 		says   string
 	}{
-		"no name":              {NewToken{Permissions: read}, "use lower-case letters"},
-		"no permission":        {NewToken{Name: "x"}, "give one or more of fleet.read"},
-		"an unknown one":       {NewToken{Name: "x", Permissions: []Permission{"fleet.own"}}, `invalid permission "fleet.own"`},
-		"a time that is over":  {NewToken{Name: "x", Permissions: read, For: -time.Hour}, "1h0m0s ago"},
-		"a misspelled fleet":   {NewToken{Name: "x", Permissions: read, Fleets: []fleet.FleetAddress{"fleet.linus"}}, `fleet "fleet.linus"`},
-		"a fleet's bare name":  {NewToken{Name: "x", Permissions: read, Fleets: []fleet.FleetAddress{"linux"}}, "write fleet.NAME"},
-		"a block that's there": {NewToken{Name: "each", Permissions: read, Fleets: []fleet.FleetAddress{"fleet.each", `fleet.each["a"]`}}, ""},
+		"no name":       {NewToken{Permissions: read}, "use lower-case letters"},
+		"no permission": {NewToken{Name: "x"}, "give one or more of fleet.read"},
+		"an unknown one": {NewToken{Name: "x", Permissions: []Permission{"fleet.own"}},
+			`invalid permission "fleet.own"`},
+		"a time that is over": {NewToken{Name: "x", Permissions: read, For: -time.Hour}, "1h0m0s ago"},
+		"a misspelled fleet": {NewToken{Name: "x", Permissions: read, Fleets: []fleet.FleetAddress{"fleet.linus"}},
+			`fleet "fleet.linus"`},
+		"a fleet's bare name": {NewToken{Name: "x", Permissions: read, Fleets: []fleet.FleetAddress{"linux"}},
+			"write fleet.NAME"},
+		"a block that's there": {
+			NewToken{Name: "each", Permissions: read, Fleets: []fleet.FleetAddress{"fleet.each", `fleet.each["a"]`}}, ""},
 	} {
 		_, _, err := m.CreateToken(as(t, LocalUser("ada")), test.wanted)
 		if test.says == "" {
@@ -186,13 +190,18 @@ func TestATokenCannotGrantWhatItsMakerLacks(t *testing.T) {
 		wanted  NewToken
 		allowed bool
 	}{
-		"within everything":          {NewToken{Name: "a", Permissions: read, Fleets: linux, For: time.Hour}, true},
-		"a permission more":          {NewToken{Name: "b", Permissions: []Permission{ScaleFleets}, Fleets: linux, For: time.Hour}, false},
-		"another fleet":              {NewToken{Name: "c", Permissions: read, Fleets: []fleet.FleetAddress{"fleet.linux", "fleet.mac"}, For: time.Hour}, false},
-		"all fleets":                 {NewToken{Name: "d", Permissions: read, For: time.Hour}, false},
-		"a minute longer":            {NewToken{Name: "e", Permissions: read, Fleets: linux, For: time.Hour + time.Minute}, false},
-		"for ever":                   {NewToken{Name: "f", Permissions: read, Fleets: linux}, false},
-		"a permission twice is fine": {NewToken{Name: "g", Permissions: []Permission{ReadFleets, ReadFleets}, Fleets: linux, For: time.Minute}, true},
+		"within everything": {NewToken{Name: "a", Permissions: read, Fleets: linux, For: time.Hour}, true},
+		"a permission more": {
+			NewToken{Name: "b", Permissions: []Permission{ScaleFleets}, Fleets: linux, For: time.Hour}, false},
+		"another fleet": {
+			NewToken{Name: "c", Permissions: read, Fleets: []fleet.FleetAddress{"fleet.linux", "fleet.mac"}, For: time.Hour},
+			false},
+		"all fleets": {NewToken{Name: "d", Permissions: read, For: time.Hour}, false},
+		"a minute longer": {NewToken{Name: "e", Permissions: read, Fleets: linux, For: time.Hour + time.Minute},
+			false},
+		"for ever": {NewToken{Name: "f", Permissions: read, Fleets: linux}, false},
+		"a permission twice is fine": {
+			NewToken{Name: "g", Permissions: []Permission{ReadFleets, ReadFleets}, Fleets: linux, For: time.Minute}, true},
 	} {
 		_, _, err := m.CreateToken(as(t, maker), test.wanted)
 		if (err == nil) != test.allowed {

@@ -81,7 +81,8 @@ func newClient(c Config, t agentapi.Trust) (*client, error) {
 	return k, nil
 }
 
-// trust makes the next connections to the manager that t names and to no other; zero: the bootstrap document's. No call may be under way.
+// trust makes the next connections to the manager that t names and to no other; zero: the bootstrap
+// document's. No call may be under way.
 func (k *client) trust(t agentapi.Trust) {
 	if k.enrolled != nil {
 		k.close()

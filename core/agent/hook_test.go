@@ -53,8 +53,10 @@ func TestAHostWhoseCleanUpHookFailsComplainsAndBeginsNoOtherJob(t *testing.T) {
 		name, hook, says string
 		limit            time.Duration
 	}{
-		{"it fails", "echo the volume is stuck >&2; exit 3", `exit status 3 (end of its output: "the volume is stuck")`, time.Minute},
-		{"it takes too long", "echo begun; sleep 600", `did not finish within 3s (end of its output: "begun")`, 3 * time.Second},
+		{"it fails", "echo the volume is stuck >&2; exit 3", `exit status 3 (end of its output: "the volume is stuck")`,
+			time.Minute},
+		{"it takes too long", "echo begun; sleep 600", `did not finish within 3s (end of its output: "begun")`,
+			3 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newJobHost(t)

@@ -61,10 +61,12 @@ func TestNothingOfAnIsolatedJobIsLeftForTheNextOne(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.Remove("/tmp/" + mine + "-of-root") })
 	for name, script := range map[string]string{
-		"a daemon in a session of its own":           `setsid env -i $(command -v sleep) 600 & sleep 0.1`,
-		"a daemon that was forked twice":             `(setsid bash -c '(exec env -i $(command -v sleep) 600) & disown' &) ; sleep 0.2`,
-		"a daemon with the mark of another job":      `(FORGEYARD_JOB=other setsid sleep 600 &) ; sleep 0.1`,
-		"processes that fork faster than one counts": `f() { (f &); (f &); sleep 0.05; }; ulimit -u 60; f 2>/dev/null; sleep 0.2`,
+		"a daemon in a session of its own": `setsid env -i $(command -v sleep) 600 & sleep 0.1`,
+		"a daemon that was " +
+			"forked twice": `(setsid bash -c '(exec env -i $(command -v sleep) 600) & disown' &) ; sleep 0.2`,
+		"a daemon with the mark of another job": `(FORGEYARD_JOB=other setsid sleep 600 &) ; sleep 0.1`,
+		"processes that fork faster " +
+			"than one counts": `f() { (f &); (f &); sleep 0.05; }; ulimit -u 60; f 2>/dev/null; sleep 0.2`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			h.t = t

@@ -83,7 +83,8 @@ func beTestHelper() {
 // beMetadataHost serves until its input ends.
 func beMetadataHost() int {
 	_, _ = os.Stdin.Read(make([]byte, 1)) // the other end of the cable is there now
-	for _, line := range []string{"link set lo up", "link set cloud up", "addr add 169.254.169.254/32 dev cloud", "route add 192.0.2.1/32 dev cloud"} {
+	for _, line := range []string{"link set lo up", "link set cloud up", "addr add 169.254.169.254/32 dev cloud",
+		"route add 192.0.2.1/32 dev cloud"} {
 		if out, err := exec.Command("ip", strings.Fields(line)...).CombinedOutput(); err != nil {
 			fmt.Printf("%s: %v: %s\n", line, err, out)
 			return 1
@@ -184,7 +185,8 @@ func newIsolatedHost(t *testing.T) *jobHost {
 	if err := os.Mkdir(c.StateDir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for path, content := range map[string]string{c.BootstrapFile: "token-of-the-host", filepath.Join(c.StateDir, "runner.key"): "key-of-the-host"} {
+	for path, content := range map[string]string{c.BootstrapFile: "token-of-the-host",
+		filepath.Join(c.StateDir, "runner.key"): "key-of-the-host"} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +268,8 @@ echo name server; (exec 3<>/dev/tcp/169.254.169.254/53; printf 'GET / HTTP/1.0\r
 	}
 	log := h.log()
 	t.Log(log)
-	for _, secret := range []string{"of-the-host", "of-the-agent", "runner.json", metadataSecret + "\ntried", "jobs.json", ".lock"} {
+	for _, secret := range []string{"of-the-host", "of-the-agent", "runner.json", metadataSecret + "\ntried", "jobs.json",
+		".lock"} {
 		if before, _, _ := strings.Cut(log, "name server"); strings.Contains(before, secret) {
 			t.Errorf("the job got %q", secret)
 		}
@@ -376,12 +379,16 @@ func TestAFileThatJobsCanReadOrWriteMakesTheHostNotIsolated(t *testing.T) {
 		open func(c Config) error
 		says string
 	}{
-		{"the bootstrap document", func(c Config) error { return os.Chmod(c.BootstrapFile, 0o644) }, "can read %s/bootstrap.json"},
+		{"the bootstrap document", func(c Config) error {
+			return os.Chmod(c.BootstrapFile, 0o644)
+		}, "can read %s/bootstrap.json"},
 		{"the key", func(c Config) error {
 			return firstError(os.Chmod(c.StateDir, 0o711), os.Chmod(filepath.Join(c.StateDir, "runner.key"), 0o644))
 		}, "can read %s/agent/runner.key"},
 		{"the state folder", func(c Config) error { return os.Chmod(c.StateDir, 0o755) }, "can read %s/agent"},
-		{"a folder that the bootstrap document could be replaced in", func(c Config) error { return os.Chmod(filepath.Dir(c.BootstrapFile), 0o777) }, "can write %s"},
+		{"a folder that the bootstrap document could be replaced in", func(c Config) error {
+			return os.Chmod(filepath.Dir(c.BootstrapFile), 0o777)
+		}, "can write %s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newIsolatedHost(t)

@@ -253,7 +253,8 @@ func TestACommandThatFailsAtOnceIsHeldBackMoreAndMore(t *testing.T) {
 	for _, c := range []struct {
 		failed bool
 		wait   time.Duration
-	}{{true, time.Second}, {true, 2 * time.Second}, {true, 4 * time.Second}, {false, minJobInterval}, {true, time.Second}} {
+	}{{true, time.Second}, {true, 2 * time.Second}, {true, 4 * time.Second}, {false, minJobInterval},
+		{true, time.Second}} {
 		before := time.Now()
 		r.delayNextJob(c.failed)
 		if after := time.Now(); r.jobNotBefore.Before(before.Add(c.wait)) || r.jobNotBefore.After(after.Add(c.wait)) {
@@ -271,7 +272,8 @@ func TestACommandThatFailsAtOnceIsHeldBackMoreAndMore(t *testing.T) {
 
 func TestBackoffDoublesToItsMost(t *testing.T) {
 	b := Backoff{First: time.Second, Most: time.Minute}
-	for failures, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 6: 32 * time.Second, 7: time.Minute, 1 << 30: time.Minute} {
+	for failures, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 6: 32 * time.Second,
+		7: time.Minute, 1 << 30: time.Minute} {
 		if got := b.After(failures); got != want {
 			t.Errorf("after %d failures it waits %v, want %v", failures, got, want)
 		}

@@ -110,7 +110,8 @@ func (r *runner) findRemains() {
 	if r.history.record.Running != nil || r.history.record.Left != nil {
 		return
 	}
-	for _, folder := range []string{isolation.JobFolder(r.Config.host(), nil), isolation.OtherUserFolder(r.Config.host())} {
+	for _, folder := range []string{isolation.JobFolder(r.Config.host(), nil),
+		isolation.OtherUserFolder(r.Config.host())} {
 		if _, err := os.Lstat(folder); !errors.Is(err, fs.ErrNotExist) {
 			r.history.record.Left = &remains{Folder: folder}
 		}

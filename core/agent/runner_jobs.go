@@ -12,7 +12,8 @@ import (
 // mayStart says that a job is wanted and nothing but its time stands against it.
 func (r *runner) mayStart() bool {
 	return r.directive.Want == agentapi.WantRun && len(r.directive.Command) > 0 && r.refused == nil &&
-		r.groupEmpty() && !r.hookDue() && r.jobUserSettled() && r.problem == "" && r.limitReached() == "" && r.interruption() == nil
+		r.groupEmpty() && !r.hookDue() && r.jobUserSettled() && r.problem == "" && r.limitReached() == "" &&
+		r.interruption() == nil
 }
 
 func (r *runner) startJobIfWanted() {

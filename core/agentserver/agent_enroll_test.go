@@ -84,11 +84,20 @@ func TestAnAgentGivesUpOnFinalRefusals(t *testing.T) {
 		code    string
 		says    string
 	}{
-		{"the token expired", func(w *world, h *host) { w.moveClock(0); expire(w, *h) }, agentapi.CodeTokenExpired, "expired on"},
-		{"the token is made up", func(w *world, h *host) { h.token = h.token[:len(h.token)-4] + "aaaa" }, agentapi.CodeTokenUnknown, ""},
+		{"the token expired", func(w *world, h *host) {
+			w.moveClock(0)
+			expire(w, *h)
+		}, agentapi.CodeTokenExpired, "expired on"},
+		{"the token is made up", func(w *world, h *host) {
+			h.token = h.token[:len(h.token)-4] + "aaaa"
+		}, agentapi.CodeTokenUnknown, ""},
 		{"the token is junk", func(w *world, h *host) { h.token = "junk" }, agentapi.CodeTokenUnknown, ""},
-		{"the instance has failed", func(w *world, h *host) { w.setState(h.instance, fleet.Failed, "timeouts.boot is over") }, agentapi.CodeInstanceEnded, "timeouts.boot is over"},
-		{"the instance is terminated", func(w *world, h *host) { w.setState(h.instance, fleet.Terminated, "gone") }, agentapi.CodeInstanceEnded, "gone"},
+		{"the instance has failed", func(w *world, h *host) {
+			w.setState(h.instance, fleet.Failed, "timeouts.boot is over")
+		}, agentapi.CodeInstanceEnded, "timeouts.boot is over"},
+		{"the instance is terminated", func(w *world, h *host) {
+			w.setState(h.instance, fleet.Terminated, "gone")
+		}, agentapi.CodeInstanceEnded, "gone"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)

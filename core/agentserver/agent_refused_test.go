@@ -25,7 +25,8 @@ func (w *world) work(policy fleet.RunnerPolicy) workingHost {
 	policy.Command = []string{
 		"sh",
 		"-c",
-		"echo $$ > " + folder + "/pid; echo >> " + folder + "/begun; while [ ! -e " + folder + "/end ]; do sleep 0.02; done; touch " + folder + "/done",
+		"echo $$ > " + folder + "/pid; echo >> " + folder + "/begun; while [ ! -e " + folder +
+			"/end ]; do sleep 0.02; done; touch " + folder + "/done",
 	}
 	h := workingHost{host: w.provision(policy), folder: folder}
 	h.agent = w.startAgent(w.agentConfig(h.host))
@@ -73,11 +74,15 @@ func TestARefusalLetsTheRunningJobFinishAndThenEndsTheAgent(t *testing.T) {
 		end  func(w *world, h host)
 		code string
 	}{
-		{"the instance is terminated", func(w *world, h host) { w.setState(h.instance, fleet.Terminated, "proven gone") }, agentapi.CodeInstanceEnded},
+		{"the instance is terminated", func(w *world, h host) {
+			w.setState(h.instance, fleet.Terminated, "proven gone")
+		}, agentapi.CodeInstanceEnded},
 		{"the store lost the runner", func(w *world, h host) {
 			w.change(func(s *memoryStore) { delete(s.runners, s.spent[h.operation]); delete(s.spent, h.operation) })
 		}, agentapi.CodeUnknownRunner},
-		{"its certificate can't be renewed any more", func(w *world, h host) { w.moveClock(9 * 24 * time.Hour) }, agentapi.CodeCertificateLapsed},
+		{"its certificate can't be renewed any more", func(w *world, h host) {
+			w.moveClock(9 * 24 * time.Hour)
+		}, agentapi.CodeCertificateLapsed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)

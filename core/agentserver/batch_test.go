@@ -92,7 +92,8 @@ func TestATokenOfABatchGivesOneCertificateForEachOfItsHosts(t *testing.T) {
 		}
 	}
 	calls.Wait()
-	for what, want := range map[string]int{"i-1 enrolled": 1, "i-1 other key": 1, "i-2 enrolled": 1, "i-2 other key": 1, "i-3 no member": 2} {
+	for what, want := range map[string]int{"i-1 enrolled": 1, "i-1 other key": 1, "i-2 enrolled": 1, "i-2 other key": 1,
+		"i-3 no member": 2} {
 		if counts[what] != want {
 			t.Errorf("%s: %d, want %d (%v)", what, counts[what], want, counts)
 		}

@@ -57,15 +57,32 @@ func TestJunkIsRefusedAsAProblem(t *testing.T) {
 		{"a list", agentapi.EnrollPath, "[]", 400, agentapi.CodeBadRequest},
 		{"two values", agentapi.EnrollPath, "{}{}", 400, agentapi.CodeBadRequest},
 		{"no token", agentapi.EnrollPath, "{}", 403, agentapi.CodeTokenUnknown},
-		{"an oversized body", agentapi.EnrollPath, `{"token":"` + strings.Repeat("a", agentapi.MaxBodyBytes) + `"}`, 413, agentapi.CodeBadRequest},
-		{"no certificate request", agentapi.EnrollPath, with(func(r *agentapi.EnrollRequest) { r.CSR = "" }), 400, agentapi.CodeBadRequest},
-		{"a request with bytes behind", agentapi.EnrollPath, with(func(r *agentapi.EnrollRequest) { r.CSR = forged }), 400, agentapi.CodeBadRequest},
-		{"a request with a wrong signature", agentapi.EnrollPath, with(func(r *agentapi.EnrollRequest) { r.CSR = stolen }), 400, agentapi.CodeBadRequest},
-		{"an RSA key", agentapi.EnrollPath, with(func(r *agentapi.EnrollRequest) { r.CSR = csr(t, rsaKey) }), 400, agentapi.CodeBadRequest},
-		{"a P-384 key", agentapi.EnrollPath, with(func(r *agentapi.EnrollRequest) { r.CSR = csr(t, p384) }), 400, agentapi.CodeBadRequest},
-		{"a platform that is a sentence", agentapi.EnrollPath, with(func(r *agentapi.EnrollRequest) { r.OS = "Linux; rm" }), 400, agentapi.CodeBadRequest},
-		{"a clock five minutes behind", agentapi.EnrollPath, with(func(r *agentapi.EnrollRequest) { r.Clock = r.Clock.Add(-6 * time.Minute) }), 409, agentapi.CodeClockSkew},
-		{"no clock", agentapi.EnrollPath, with(func(r *agentapi.EnrollRequest) { r.Clock = time.Time{} }), 409, agentapi.CodeClockSkew},
+		{"an oversized body", agentapi.EnrollPath, `{"token":"` + strings.Repeat("a", agentapi.MaxBodyBytes) + `"}`, 413,
+			agentapi.CodeBadRequest},
+		{"no certificate request", agentapi.EnrollPath, with(func(r *agentapi.EnrollRequest) {
+			r.CSR = ""
+		}), 400, agentapi.CodeBadRequest},
+		{"a request with bytes behind", agentapi.EnrollPath, with(func(r *agentapi.EnrollRequest) {
+			r.CSR = forged
+		}), 400, agentapi.CodeBadRequest},
+		{"a request with a wrong signature", agentapi.EnrollPath, with(func(r *agentapi.EnrollRequest) {
+			r.CSR = stolen
+		}), 400, agentapi.CodeBadRequest},
+		{"an RSA key", agentapi.EnrollPath, with(func(r *agentapi.EnrollRequest) {
+			r.CSR = csr(t, rsaKey)
+		}), 400, agentapi.CodeBadRequest},
+		{"a P-384 key", agentapi.EnrollPath, with(func(r *agentapi.EnrollRequest) {
+			r.CSR = csr(t, p384)
+		}), 400, agentapi.CodeBadRequest},
+		{"a platform that is a sentence", agentapi.EnrollPath, with(func(r *agentapi.EnrollRequest) {
+			r.OS = "Linux; rm"
+		}), 400, agentapi.CodeBadRequest},
+		{"a clock five minutes behind", agentapi.EnrollPath, with(func(r *agentapi.EnrollRequest) {
+			r.Clock = r.Clock.Add(-6 * time.Minute)
+		}), 409, agentapi.CodeClockSkew},
+		{"no clock", agentapi.EnrollPath, with(func(r *agentapi.EnrollRequest) {
+			r.Clock = time.Time{}
+		}), 409, agentapi.CodeClockSkew},
 		{"a beat without a certificate", agentapi.HeartbeatPath, marshal(t, goodBeat()), 401, agentapi.CodeUnknownRunner},
 		{"a renewal without a certificate", agentapi.RenewPath, "{}", 401, agentapi.CodeUnknownRunner},
 		{"a leave without a certificate", agentapi.LeavePath, "{}", 401, agentapi.CodeUnknownRunner},
@@ -184,7 +201,8 @@ func TestEveryDirectiveNamesItsOrderAndTheEchoIsStored(t *testing.T) {
 	c.enroll(h)
 	seen := map[string]bool{}
 	beat := goodBeat()
-	for _, state := range []fleet.CapacityInstanceState{fleet.Enrolling, fleet.Healthy, fleet.Quarantined, fleet.Healthy, fleet.Draining, fleet.Failed, fleet.Terminating} {
+	for _, state := range []fleet.CapacityInstanceState{fleet.Enrolling, fleet.Healthy, fleet.Quarantined, fleet.Healthy,
+		fleet.Draining, fleet.Failed, fleet.Terminating} {
 		w.setState(h.instance, state, "")
 		status, body := c.post(agentapi.HeartbeatPath, marshal(t, beat))
 		var answer agentapi.HeartbeatResponse
@@ -234,7 +252,8 @@ func TestAnAgentsWordsAreBoundedAndCleaned(t *testing.T) {
 	if len(r.Report.Probes) != 1 || r.Report.Probes["git"].Evidence != "git version" {
 		t.Errorf("its probes are kept as %+v", r.Report.Probes)
 	}
-	for _, junk := range []string{`{"phase":"dancing","isolation":"none"}`, `{"phase":"idle","isolation":"maybe"}`, `{"phase":"idle","isolation":"none","jobs_run":-1}`, `junk`} {
+	for _, junk := range []string{`{"phase":"dancing","isolation":"none"}`, `{"phase":"idle","isolation":"maybe"}`,
+		`{"phase":"idle","isolation":"none","jobs_run":-1}`, `junk`} {
 		if status, _ := c.post(agentapi.HeartbeatPath, junk); status != 400 {
 			t.Errorf("%s gave %d", junk, status)
 		}
@@ -267,7 +286,8 @@ func TestCertificateOfAnotherKeyOrInstallationIsRefused(t *testing.T) {
 	c := w.newCaller(newKey(t))
 	c.enroll(h)
 	r, _ := w.runner(h)
-	for name, authority := range map[string]*pki.Authority{"ours, with another key": w.authority, "theirs": newWorld(t).authority} {
+	for name, authority := range map[string]*pki.Authority{"ours, with another key": w.authority,
+		"theirs": newWorld(t).authority} {
 		key := newKey(t)
 		signed, err := authority.SignRunner(r.ID, &key.PublicKey, w.now(), time.Hour)
 		if err != nil {

@@ -124,7 +124,8 @@ func (r *region) metadataOf(values map[string][]byte) *metadata.Service {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		value, found := values[strings.TrimPrefix(q.URL.Path, "/latest/dynamic/instance-identity/")]
 		switch {
-		case q.Method == http.MethodPut && q.URL.Path == "/latest/api/token" && q.Header.Get("X-Aws-Ec2-Metadata-Token-Ttl-Seconds") != "":
+		case q.Method == http.MethodPut && q.URL.Path == "/latest/api/token" &&
+			q.Header.Get("X-Aws-Ec2-Metadata-Token-Ttl-Seconds") != "":
 			_, _ = w.Write([]byte(token))
 		case q.Header.Get("X-Aws-Ec2-Metadata-Token") != token:
 			w.WriteHeader(http.StatusUnauthorized)
@@ -212,7 +213,8 @@ func TestAStolenTokenIsWorthNothingWithoutItsHostsDocument(t *testing.T) {
 	r := w.identified(h, "i-1")
 	thief := w.newCaller(newKey(t))
 	for name, evidence := range map[string]*agentapi.Evidence{
-		"none": nil, "that of the thief's own instance": r.evidenceOf("i-2"), "made up": {Kind: "aws", Document: []byte(`{"Instance":"i-1"}`), Signature: []byte("signed")},
+		"none": nil, "that of the thief's own instance": r.evidenceOf("i-2"),
+		"made up":   {Kind: "aws", Document: []byte(`{"Instance":"i-1"}`), Signature: []byte("signed")},
 		"too large": {Kind: "aws", Document: make([]byte, agentapi.MaxEvidenceBytes+1)},
 	} {
 		if status, body := thief.post(
@@ -292,7 +294,9 @@ func TestAVerifierThatHangsHoldsUpItsOwnHostsAlone(t *testing.T) {
 		i := s.instances[other.instance]
 		i.Provider = "aws.other"
 		s.instances[other.instance] = i
-		w.verifier = func(ctx context.Context, a fleet.ProviderAddress, q fleet.IdentityQuestion) (fleet.VerifiedIdentity, error) {
+		w.verifier = func(
+			ctx context.Context, a fleet.ProviderAddress, q fleet.IdentityQuestion,
+		) (fleet.VerifiedIdentity, error) {
 			if a == "aws.main" {
 				waiting <- struct{}{}
 				select {
@@ -345,7 +349,9 @@ func TestAVerificationThatTakesTooLongIsGivenUpAndTriedAgain(t *testing.T) {
 	h := w.provision(fleet.RunnerPolicy{})
 	r := w.identified(h, "i-1")
 	w.change(func(*memoryStore) {
-		w.verifier = func(ctx context.Context, _ fleet.ProviderAddress, _ fleet.IdentityQuestion) (fleet.VerifiedIdentity, error) {
+		w.verifier = func(
+			ctx context.Context, _ fleet.ProviderAddress, _ fleet.IdentityQuestion,
+		) (fleet.VerifiedIdentity, error) {
 			<-ctx.Done()
 			return fleet.VerifiedIdentity{}, ctx.Err()
 		}

@@ -169,7 +169,8 @@ func (s *Server) refuseEnrollment(call agentapi.EnrollRequest, subject fleet.Enr
 			status: http.StatusConflict,
 			code:   agentapi.CodeClockSkew,
 			detail: "the host's clock says " + stamp(call.Clock) +
-				" and the manager's " + stamp(now) + ": they may differ by " + fleet.MaxClockSkew.String() + " at most; correct the wrong one",
+				" and the manager's " + stamp(now) + ": they may differ by " + fleet.MaxClockSkew.String() +
+				" at most; correct the wrong one",
 		}
 	}
 	return nil

@@ -31,8 +31,9 @@ func (l handshakeLog) Write(line []byte) (int, error) {
 		from = found[1]
 	}
 	no := &refusal{
-		code:   codeHandshake,
-		detail: "the caller doesn't trust this manager's certificate (" + found[2] + "): it pins another authority or asks for another name",
+		code: codeHandshake,
+		detail: "the caller doesn't trust this manager's certificate (" + found[2] +
+			"): it pins another authority or asks for another name",
 	}
 	l.s.refusals.note("handshake", from, no)
 	l.s.facts.note(from, no, l.s.Now())

@@ -55,7 +55,8 @@ func (c JoinCommand) Line() (string, error) {
 		`u=` + quoted(b.AgentURL),
 		`if command -v curl >/dev/null 2>&1; then curl -fsSk -o "$f" "$u"; else wget -q --no-check-certificate -O "$f" "$u"; fi || { echo "The agent could not be downloaded from $u" >&2; exit 1; }`,
 		`h=$({ sha256sum "$f" 2>/dev/null || shasum -a 256 "$f"; } | cut -d" " -f1)`,
-		`[ "$h" = ` + b.AgentSHA256 + ` ] || { echo "What $u sent is not the agent of this command: its sha256 is $h. Nothing was started." >&2; exit 1; }`,
+		`[ "$h" = ` + b.AgentSHA256 +
+			` ] || { echo "What $u sent is not the agent of this command: its sha256 is $h. Nothing was started." >&2; exit 1; }`,
 		`chmod 700 "$f"`,
 		`printf "%s\n" ` + quoted(string(document)) + ` | ` + join,
 	}

@@ -65,14 +65,16 @@ func TestTheJoinLineWorksInEveryShellWithWhatAHostHas(t *testing.T) {
 	if err != nil || strings.Contains(line, "\n") {
 		t.Fatalf("%q, %v", line, err)
 	}
-	for _, host := range [][]string{{"bash", "curl", "sha256sum"}, {"dash", "curl", "sha256sum"}, {"dash", "wget", "sha256sum"}, {"bash", "curl", "shasum", "perl"}} {
+	for _, host := range [][]string{{"bash", "curl", "sha256sum"}, {"dash", "curl", "sha256sum"},
+		{"dash", "wget", "sha256sum"}, {"bash", "curl", "shasum", "perl"}} {
 		t.Run(strings.Join(host, " "), func(t *testing.T) {
 			out, home, code := pasteLine(t, host[0], line, host[1:]...)
 			given, err := os.ReadFile(filepath.Join(home, "given"))
 			if code != 0 || err != nil {
 				t.Fatalf("it ended with %d, %v:\n%s", code, err, out)
 			}
-			want := `{"manager_url":"` + server.URL + `","server_name":"manager.lab","ca_fingerprint":"sha256:ab","token":"fyt1.it's.secret","agent_url":"` +
+			want := `{"manager_url":"` + server.URL +
+				`","server_name":"manager.lab","ca_fingerprint":"sha256:ab","token":"fyt1.it's.secret","agent_url":"` +
 				c.Bootstrap.AgentURL + `","agent_sha256":"` + c.Bootstrap.AgentSHA256 + `"}` + "\n"
 			if string(given) != want {
 				t.Errorf("the agent was given %s\nwant %s", given, want)

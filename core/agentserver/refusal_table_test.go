@@ -113,7 +113,8 @@ func enrollmentRefusals() []enrollmentRefusal {
 		}, agentapi.CodeTokenOtherKey, []string{"already spent with another key"}, givesUp, true},
 		{"a clock that is over 5 minutes off", func(w *world, _ *host, c *agent.Config) {
 			c.Now = func() time.Time { return w.now().Add(-6 * time.Minute) }
-		}, agentapi.CodeClockSkew, []string{"the host's clock says ", " and the manager's ", "5m0s at most"}, keepsTrying, true},
+		}, agentapi.CodeClockSkew, []string{"the host's clock says ", " and the manager's ", "5m0s at most"}, keepsTrying,
+			true},
 		{
 			"another authority",
 			distrust(func(d *bootstrap.Document) { d.CAFingerprint = "sha256:" + strings.Repeat("0", 64) }),
@@ -160,7 +161,8 @@ func enrollmentRefusals() []enrollmentRefusal {
 // batchRefusals are the rows of a host whose token is that of a batch of two, i-1 and
 // i-2. Until its host is verified no one knows whose agent calls.
 func batchRefusals() []enrollmentRefusal {
-	row := func(name string, prepare func(w *world, r *region, members []host, c *agent.Config), code string, ending ending, says ...string) enrollmentRefusal {
+	row := func(name string, prepare func(w *world, r *region, members []host, c *agent.Config), code string,
+		ending ending, says ...string) enrollmentRefusal {
 		return enrollmentRefusal{name, func(w *world, h *host, c *agent.Config) {
 			members, r := w.batchWith(*h, "i-1", "i-2")
 			*h = members[0]
@@ -226,7 +228,8 @@ func identityRefusals() []enrollmentRefusal {
 			c.Metadata = r.metadata(d)
 		}
 	}
-	row := func(name string, prepare func(*world, *host, *agent.Config), code string, ending ending, says ...string) enrollmentRefusal {
+	row := func(name string, prepare func(*world, *host, *agent.Config), code string, ending ending,
+		says ...string) enrollmentRefusal {
 		return enrollmentRefusal{name, prepare, code, says, ending, true}
 	}
 	return []enrollmentRefusal{
@@ -411,7 +414,8 @@ func TestRevokedRunnersCallsNameItsInstance(t *testing.T) {
 	w.revoke(h)
 	for _, call := range []struct{ path, body string }{
 		{agentapi.EnrollPath, c.enrollBody(h, nil)}, {agentapi.HeartbeatPath, marshal(t, goodBeat())},
-		{agentapi.RenewPath, marshal(t, agentapi.RenewRequest{CSR: csr(t, c.key), Clock: w.now()})}, {agentapi.LeavePath, `{"reason":"signal"}`},
+		{agentapi.RenewPath, marshal(t, agentapi.RenewRequest{CSR: csr(t, c.key), Clock: w.now()})},
+		{agentapi.LeavePath, `{"reason":"signal"}`},
 	} {
 		if status, body := c.post(
 			call.path,

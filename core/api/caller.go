@@ -130,7 +130,8 @@ func (h *Handler) localCaller(p peer) (access.Caller, error) {
 			http.StatusForbidden,
 			codeDenied,
 			fmt.Sprintf(
-				"%s may not use this socket: only the owner of the state directory and root may; use a token with the https address",
+				"%s may not use this socket: only the owner of the state directory and root may; use a token with the "+
+					"https address",
 				name,
 			),
 		)

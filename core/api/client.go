@@ -106,7 +106,8 @@ func newClient(e Endpoint) (*Client, error) {
 	}
 	if strings.ContainsFunc(e.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New(
-			"the token has a space, a line's end or another character that no token has; give it as forgeyard-fleet token create printed it",
+			"the token has a space, a line's end or another character that no token has; give it as forgeyard-fleet token " +
+				"create printed it",
 		)
 	}
 	c.at, c.base = "https://"+u.Host, "https://"+u.Host
@@ -177,7 +178,8 @@ func (c *Client) send(ctx context.Context, one call) (*http.Response, error) {
 		if len(text) > submissionBody {
 			return nil, &access.InvalidError{
 				Reason: fmt.Sprintf(
-					"the files are too many for a manager elsewhere: the request has %d MiB and may have %d; is one of them not a fleet file?",
+					"the files are too many for a manager elsewhere: the request has %d MiB and may have %d; is one of them not a "+
+						"fleet file?",
 					len(text)>>20,
 					submissionBody>>20,
 				),

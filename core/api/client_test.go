@@ -143,7 +143,8 @@ func TestTheClientIsTheServiceThatItAsks(t *testing.T) {
 		ok(err)
 		same(t, "what has no record", s.unrecorded, unrecorded)
 		for _, o := range []any{
-			orders.ResolveRequest{Instance: "if1", Outcome: orders.Created, Resource: "vm-1"}, orders.ResolveRequest{Instance: "if1", Outcome: orders.NotCreated},
+			orders.ResolveRequest{Instance: "if1", Outcome: orders.Created, Resource: "vm-1"},
+			orders.ResolveRequest{Instance: "if1", Outcome: orders.NotCreated},
 			orders.ResolveRequest{Instance: "i/1", Outcome: orders.Gone}, replaced{"if1"},
 			orders.DrainRequest{Instance: "if1"}, orders.DrainRequest{Instance: "if1", Force: true},
 			orders.AdoptRequest{Provider: "local.here", Resource: "x/y z", Fleet: `fleet.each["a"]`},

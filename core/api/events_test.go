@@ -249,7 +249,8 @@ func TestAStreamThatPanicsBreaksOffRatherThanSeemToEnd(t *testing.T) {
 }
 
 func TestEventsAreReadWhateverTheirLineEndsAndComments(t *testing.T) {
-	text := ": hello\r\n\r\nid: 1\r\nevent: progress\r\ndata: {\"a\":\r\ndata:1}\r\n\r\nevent:x\ndata: 2\n\nevent: lost\n\ndata: unfinished"
+	text := ": hello\r\n\r\nid: 1\r\nevent: progress\r\ndata: {\"a\":\r\ndata:1}\r\n\r\nevent:x\ndata: 2\n\nevent: " +
+		"lost\n\ndata: unfinished"
 	var got []string
 	err := readEvents(bufio.NewReaderSize(strings.NewReader(text), 16), func() {}, func(name string, data []byte) error {
 		got = append(got, name+"="+string(data))

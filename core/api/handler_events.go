@@ -39,7 +39,8 @@ func (h *Handler) addPastEvents() {
 		useCase: "events",
 		tag:     "events",
 		summary: "Events, oldest first",
-		about: "Decisions, the last state change of each instance, the results of provider calls and, for holders of fleet.manage, the actions of users. " +
+		about: "Decisions, the last state change of each instance, the results of provider calls and, for holders of " +
+			"fleet.manage, the actions of users. " +
 			"With fleet, actions of users are left out. State changes before an instance's last one are only in the stream.",
 	},
 		func(ctx context.Context, in *pastInput) (*body[List[query.Event]], error) {
@@ -56,12 +57,15 @@ func (h *Handler) addEvents() {
 		useCase: "watch",
 		tag:     "events",
 		summary: "The loop's progress as a stream",
-		about: "Server-sent events: progress with a Progress as its data, the first one with the current state; and problem with a Problem, if the manager ends the stream. " +
-			"A comment every 15 seconds keeps the connection alive. Events are not repeated: after reconnecting, the first one has the state at that time.",
+		about: "Server-sent events: progress with a Progress as its data, the first one with the current state; and " +
+			"problem with a Problem, if the manager ends the stream. " +
+			"A comment every 15 seconds keeps the connection alive. Events are not repeated: after reconnecting, the first " +
+			"one has the state at that time.",
 	}
 	components := h.api.OpenAPI().Components.Schemas
 	events := map[string]any{}
-	for name, kind := range map[string]reflect.Type{progressEvent: reflect.TypeFor[progress.Progress](), problemEvent: reflect.TypeFor[Problem]()} {
+	for name, kind := range map[string]reflect.Type{progressEvent: reflect.TypeFor[progress.Progress](),
+		problemEvent: reflect.TypeFor[Problem]()} {
 		events[name] = components.Schema(kind, true, name)
 	}
 	op := huma.Operation{

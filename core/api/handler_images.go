@@ -62,7 +62,8 @@ func (h *Handler) addImages() {
 				tag:     "images",
 				status:  http.StatusOK,
 				summary: "Return to the last known good image",
-				about:   "It holds until an apply changes the image, or the rollout is resumed. Without a known good image it is a problem 409.",
+				about: "It holds until an apply changes the image, or the rollout is resumed. Without a known good image it is " +
+					"a problem 409.",
 			},
 			func(ctx context.Context, in *rolloutInput[ReasonRequest]) (*body[orders.RolloutReceipt], error) {
 				return respond(h.orders(in.CheckInput).RollBack(ctx, orders.RolloutRequest{Subject: in.ID, Reason: in.Body.Reason}))

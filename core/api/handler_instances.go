@@ -33,7 +33,8 @@ func (h *Handler) addInstances() {
 		useCase: "instances",
 		tag:     "instances",
 		summary: "List the live instances, by fleet and age",
-		about:   "With all, terminated instances too, newest first. A page begins after the last instance of the previous page, even if that has ended: an instance that exists throughout is on exactly one page.",
+		about: "With all, terminated instances too, newest first. A page begins after the last instance of the previous " +
+			"page, even if that has ended: an instance that exists throughout is on exactly one page.",
 	},
 		func(ctx context.Context, in *instancesInput) (*body[List[view.Instance]], error) {
 			after, err := readCursor(in.Cursor)
@@ -42,7 +43,8 @@ func (h *Handler) addInstances() {
 			}
 			if in.State != "" && !slices.Contains(fleet.CapacityInstanceStates(), fleet.CapacityInstanceState(in.State)) {
 				return nil, &access.InvalidError{
-					Reason: "unknown state; valid: requested, provisioning, bootstrapping, enrolling, healthy, draining, quarantined, failed, terminating and terminated",
+					Reason: "unknown state; valid: requested, provisioning, bootstrapping, enrolling, healthy, draining, " +
+						"quarantined, failed, terminating and terminated",
 				}
 			}
 			if in.All {
@@ -68,7 +70,8 @@ func (h *Handler) addInstances() {
 		useCase: "instance",
 		tag:     "instances",
 		summary: "One instance, live or terminated, with its runner and operations",
-		about:   "The beginning or the end of an id is enough where no other instance has it; else the problem's detail lists the candidates.",
+		about: "The beginning or the end of an id is enough where no other instance has it; else the problem's detail " +
+			"lists the candidates.",
 	},
 		func(ctx context.Context, in *instanceInput) (*body[view.Instance], error) {
 			i, err := h.service.Instance(ctx, in.ID)

@@ -26,7 +26,9 @@ func (h *Handler) addJoins() {
 			tag:     "tokens",
 			status:  http.StatusCreated,
 			summary: "Claim a host and create its join command",
-			about:   "The command contains a token: keep it secret; it works once, within 24 hours. For a host that is claimed and not joined yet, a new command is created and the previous one stops working, so a lost answer is not a problem. A host that is joined already is a problem 409.",
+			about: "The command contains a token: keep it secret; it works once, within 24 hours. For a host that is " +
+				"claimed and not joined yet, a new command is created and the previous one stops working, so a lost answer is " +
+				"not a problem. A host that is joined already is a problem 409.",
 		},
 		func(ctx context.Context, in *joinInput) (*body[orders.JoinTicket], error) {
 			ticket, err := h.service.Join(

@@ -30,59 +30,75 @@ type AdoptRequest struct {
 	Remove   bool                      `json:"remove" doc:"Must be true: an adopted resource can't become a runner and is removed."`
 }
 
-func (h *Handler) addOrders() {
-	add(h, route{id: "unrecorded", method: http.MethodGet, path: "/v1/unrecorded", useCase: "unrecorded", tag: "instances",
-		summary: "List the resources that belong to no live instance",
-		about:   "Orphans carry a valid proof of ownership and are removed; foreign resources are never touched. Each has its reason. At most 100 for each provider."},
-		func(ctx context.Context, _ *struct{}) (*body[List[fleet.UnrecordedResource]], error) {
-			found, err := h.service.Unrecorded(ctx)
-			return listOf(found), err
-		})
-	type resolveInput struct {
+// The inputs of the orders about one instance or resource.
+type (
+	resolveInput struct {
 		CheckInput
 		ID   string `path:"id" maxLength:"64" doc:"The instance's id, or the beginning or end of it."`
 		Body ResolveRequest
 	}
-	add(h, route{id: "resolve-instance", method: http.MethodPost, path: "/v1/instances/{id}/resolve", useCase: "instance resolve", tag: "instances", status: http.StatusOK,
+	replaceInput struct {
+		CheckInput
+		ID string `path:"id" maxLength:"64" doc:"The instance's id, or the beginning or end of it."`
+	}
+	drainInput struct {
+		CheckInput
+		ID   string `path:"id" maxLength:"64" doc:"The instance's id, or the beginning or end of it."`
+		Body DrainRequest
+	}
+	adoptInput struct {
+		CheckInput
+		Body AdoptRequest
+	}
+)
+
+func (h *Handler) addOrders() {
+	add(h, route{id: "unrecorded", method: http.MethodGet, path: "/v1/unrecorded", useCase: "unrecorded", tag: "instances",
+		summary: "List the resources that belong to no live instance",
+		about: "Orphans carry a valid proof of ownership and are removed; foreign resources are never touched. Each has " +
+			"its reason. At most 100 for each provider."},
+		func(ctx context.Context, _ *struct{}) (*body[List[fleet.UnrecordedResource]], error) {
+			found, err := h.service.Unrecorded(ctx)
+			return listOf(found), err
+		})
+	add(h, route{id: "resolve-instance", method: http.MethodPost, path: "/v1/instances/{id}/resolve",
+		useCase: "instance resolve", tag: "instances", status: http.StatusOK,
 		summary: "Resolve an instance whose state the manager can't determine",
 		about:   "If the provider's listing or the agent contradicts the outcome, that is a problem 409."},
 		func(ctx context.Context, in *resolveInput) (*body[orders.InstanceReceipt], error) {
 			return respond(h.orders(in.CheckInput).ResolveInstance(ctx, orders.ResolveRequest{
-				Instance: fleet.CapacityInstanceID(in.ID), Outcome: orders.Resolution(in.Body.Outcome), Resource: in.Body.ProviderInstance}))
+				Instance: fleet.CapacityInstanceID(in.ID), Outcome: orders.Resolution(in.Body.Outcome),
+				Resource: in.Body.ProviderInstance}))
 		})
-	type replaceInput struct {
-		CheckInput
-		ID string `path:"id" maxLength:"64" doc:"The instance's id, or the beginning or end of it."`
-	}
-	add(h, route{id: "replace-instance", method: http.MethodPost, path: "/v1/instances/{id}/replace", useCase: "instance replace", tag: "instances", status: http.StatusOK,
+	add(h, route{id: "replace-instance", method: http.MethodPost, path: "/v1/instances/{id}/replace",
+		useCase: "instance replace", tag: "instances", status: http.StatusOK,
 		summary: "Replace an instance",
 		about:   "It is drained after its running job, and its fleet makes another."},
 		func(ctx context.Context, in *replaceInput) (*body[orders.InstanceReceipt], error) {
 			return respond(h.orders(in.CheckInput).ReplaceInstance(ctx, fleet.CapacityInstanceID(in.ID)))
 		})
-	type drainInput struct {
-		CheckInput
-		ID   string `path:"id" maxLength:"64" doc:"The instance's id, or the beginning or end of it."`
-		Body DrainRequest
-	}
-	add(h, route{id: "drain-instance", method: http.MethodPost, path: "/v1/instances/{id}/drain", useCase: "instance drain", tag: "instances", status: http.StatusOK,
+	add(h, route{id: "drain-instance", method: http.MethodPost, path: "/v1/instances/{id}/drain",
+		useCase: "instance drain", tag: "instances", status: http.StatusOK,
 		summary: "Drain an instance",
-		about:   "It is removed after its running job. With force it doesn't wait for the job; an instance that still takes jobs is a problem 409."},
+		about: "It is removed after its running job. With force it doesn't wait for the job; an instance that still " +
+			"takes jobs is a problem 409."},
 		func(ctx context.Context, in *drainInput) (*body[orders.InstanceReceipt], error) {
-			return respond(h.orders(in.CheckInput).DrainInstance(ctx, orders.DrainRequest{Instance: fleet.CapacityInstanceID(in.ID), Force: in.Body.Force}))
+			return respond(
+				h.orders(in.CheckInput).DrainInstance(ctx,
+					orders.DrainRequest{Instance: fleet.CapacityInstanceID(in.ID), Force: in.Body.Force}))
 		})
-	type adoptInput struct {
-		CheckInput
-		Body AdoptRequest
-	}
-	add(h, route{id: "adopt", method: http.MethodPost, path: "/v1/unrecorded/adopt", useCase: "instance adopt", tag: "instances", status: http.StatusOK,
+	add(h, route{id: "adopt", method: http.MethodPost, path: "/v1/unrecorded/adopt", useCase: "instance adopt",
+		tag: "instances", status: http.StatusOK,
 		summary: "Adopt an orphan into a fleet and remove it",
 		about:   "An inspection that begins now must list it exactly once, and it must belong to no instance."},
 		func(ctx context.Context, in *adoptInput) (*body[orders.InstanceReceipt], error) {
 			if !in.Body.Remove {
-				return nil, &access.InvalidError{Reason: "what is adopted is removed, since it can't become a runner: send remove: true if that is meant"}
+				return nil, &access.InvalidError{
+					Reason: "what is adopted is removed, since it can't become a runner: send remove: true if that is meant"}
 			}
-			return respond(h.orders(in.CheckInput).AdoptResource(ctx, orders.AdoptRequest{Resource: in.Body.Resource, Provider: in.Body.Provider, Fleet: in.Body.Fleet}))
+			return respond(
+				h.orders(in.CheckInput).AdoptResource(ctx,
+					orders.AdoptRequest{Resource: in.Body.Resource, Provider: in.Body.Provider, Fleet: in.Body.Fleet}))
 		})
 }
 

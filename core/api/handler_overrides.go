@@ -104,8 +104,9 @@ func (h *Handler) addOverrides() {
 		useCase: "fleet scale",
 		tag:     "fleets",
 		set:     "Override a fleet's min, max or both for a time",
-		about:   "It may be more than the file's max. An override that contradicts itself or the file is a problem 422. A new one replaces the current one.",
-		clear:   "Clear a scale override",
+		about: "It may be more than the file's max. An override that contradicts itself or the file is a problem 422. A " +
+			"new one replaces the current one.",
+		clear: "Clear a scale override",
 	},
 		func(ctx context.Context, o installation.Orders, id string, r ScaleRequest) (orders.OverrideReceipt, error) {
 			return o.ScaleFleet(
@@ -131,8 +132,9 @@ func (h *Handler) addOverrides() {
 			useCase: "cost override",
 			tag:     "fleets",
 			set:     "Raise or lift a fleet's cost guardrails for a time",
-			about:   "No other limit changes. An override that changes nothing is a problem 422. A new one replaces the current one.",
-			clear:   "Clear a cost override",
+			about: "No other limit changes. An override that changes nothing is a problem 422. A new one replaces the " +
+				"current one.",
+			clear: "Clear a cost override",
 		},
 		func(ctx context.Context, o installation.Orders, id string, r CostOverrideRequest) (orders.OverrideReceipt, error) {
 			return o.OverrideCosts(
@@ -155,8 +157,9 @@ func (h *Handler) addFreezes() {
 		useCase: "freeze",
 		tag:     "fleets",
 		set:     "Freeze a fleet",
-		about:   "After the answer no call that starts or removes an instance is sent, whatever its cause; calls already sent are completed. Inspections continue.",
-		clear:   "Clear the freeze of a fleet",
+		about: "After the answer no call that starts or removes an instance is sent, whatever its cause; calls already " +
+			"sent are completed. Inspections continue.",
+		clear: "Clear the freeze of a fleet",
 	},
 		func(ctx context.Context, o installation.Orders, id string, r FreezeRequest) (orders.OverrideReceipt, error) {
 			return o.FreezeFleet(ctx, orders.FreezeFleetRequest{Fleet: id, ScaleUpOnly: r.ScaleUpOnly, Reason: r.Reason})
@@ -176,7 +179,8 @@ func (h *Handler) addFreezes() {
 }
 
 func (h *Handler) addQuarantines() {
-	about := "A running job continues. Instances that were quarantined aren't trusted again: each is removed once it has no job."
+	about := "A running job continues. Instances that were quarantined aren't trusted again: each is removed once it " +
+		"has no job."
 	addOverride(
 		h,
 		override{id: "quarantine-fleet", path: "/v1/fleets/{id}/quarantine", useCase: "quarantine", tag: "fleets",

@@ -49,7 +49,8 @@ func (h *Handler) addPlans() {
 			body:    submissionBody,
 			status:  http.StatusOK,
 			summary: "Plan files",
-			about:   "Says what applying them would do, and changes nothing. Errors in the files are a problem 422 with the code diagnostics.",
+			about: "Says what applying them would do, and changes nothing. Errors in the files are a problem 422 with the " +
+				"code diagnostics.",
 		},
 		func(ctx context.Context, in *planInput) (*planOutput, error) {
 			p, err := h.service.Plan(ctx, in.Body)
@@ -67,7 +68,8 @@ func (h *Handler) addPlans() {
 			body:    submissionBody,
 			status:  http.StatusOK,
 			summary: "Apply files",
-			about:   "Only if it still does what was approved: else it is a problem 412 with the code stale, which says who applied what in between.",
+			about: "Only if it still does what was approved: else it is a problem 412 with the code stale, which says who " +
+				"applied what in between.",
 		},
 		func(ctx context.Context, in *applyInput) (*applyOutput, error) {
 			if err := matchSerial(in.IfMatch, in.Body.Approval.Serial); err != nil {

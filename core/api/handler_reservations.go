@@ -25,28 +25,35 @@ type NewReservation struct {
 }
 
 func (h *Handler) addReservations() {
-	add(h, route{id: "reservations", method: http.MethodGet, path: "/v1/reservations", useCase: "reservations", tag: "reservations",
+	add(h, route{id: "reservations", method: http.MethodGet, path: "/v1/reservations", useCase: "reservations",
+		tag:     "reservations",
 		summary: "List the current and future reservations",
-		about:   "From the files and created by command. Each names the fleets that provide it, and what part isn't available, when and why."},
+		about: "From the files and created by command. Each names the fleets that provide it, and what part isn't " +
+			"available, when and why."},
 		func(ctx context.Context, _ *struct{}) (*body[List[planner.ReservationPlan]], error) {
 			found, err := h.service.Reservations(ctx)
 			return listOf(found), err
 		})
 	type reserveInput struct{ Body NewReservation }
-	add(h, route{id: "reserve", method: http.MethodPost, path: "/v1/reservations", useCase: "reservation create", tag: "reservations", status: http.StatusCreated,
+	add(h, route{id: "reserve", method: http.MethodPost, path: "/v1/reservations", useCase: "reservation create",
+		tag: "reservations", status: http.StatusCreated,
 		summary: "Reserve capacity of a class for a time",
-		about:   "The scheduler still decides what runs where. A reservation of which a part isn't available is stored, and the answer says what is missing."},
+		about: "The scheduler still decides what runs where. A reservation of which a part isn't available is stored, " +
+			"and the answer says what is missing."},
 		func(ctx context.Context, in *reserveInput) (*body[planner.ReservationPlan], error) {
 			r := in.Body
-			made, err := h.service.CreateReservation(ctx, orders.ReservationRequest{Class: r.Class, Quantity: r.Quantity, Start: r.Start, End: r.End,
-				LeadTime: time.Duration(r.LeadTimeSeconds) * time.Second, Fleet: r.Fleet, Scope: fleet.FleetScope{Tenant: r.Tenant, Project: r.Project},
-				Dedicated: r.Dedicated, Reason: r.Reason})
+			made, err := h.service.CreateReservation(ctx,
+				orders.ReservationRequest{Class: r.Class, Quantity: r.Quantity, Start: r.Start, End: r.End,
+					LeadTime: time.Duration(r.LeadTimeSeconds) * time.Second, Fleet: r.Fleet,
+					Scope:     fleet.FleetScope{Tenant: r.Tenant, Project: r.Project},
+					Dedicated: r.Dedicated, Reason: r.Reason})
 			return &body[planner.ReservationPlan]{made}, err
 		})
 	type deleteInput struct {
 		ID string `path:"id" maxLength:"64" doc:"The reservation's id."`
 	}
-	add(h, route{id: "delete-reservation", method: http.MethodDelete, path: "/v1/reservations/{id}", useCase: "reservation delete", tag: "reservations", status: http.StatusNoContent,
+	add(h, route{id: "delete-reservation", method: http.MethodDelete, path: "/v1/reservations/{id}",
+		useCase: "reservation delete", tag: "reservations", status: http.StatusNoContent,
 		summary: "Delete a reservation that was created by command",
 		about:   "Its instances scale down as usual. A reservation of the file is a problem 409."},
 		func(ctx context.Context, in *deleteInput) (*struct{}, error) {

@@ -36,7 +36,8 @@ func (h *Handler) addTokens() {
 			tag:     "tokens",
 			status:  http.StatusCreated,
 			summary: "Create a token",
-			about:   "With at most the caller's own permissions, fleets and time. If a valid token has the name, that is a problem 409: after a lost answer, delete that token and create another.",
+			about: "With at most the caller's own permissions, fleets and time. If a valid token has the name, that is a " +
+				"problem 409: after a lost answer, delete that token and create another.",
 		},
 		func(ctx context.Context, in *createInput) (*body[NewToken], error) {
 			seconds := min(in.Body.ForSeconds, int64(math.MaxInt64/time.Second))

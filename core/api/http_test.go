@@ -36,7 +36,8 @@ func allowing(s installation.Service) *Handler { return handler(s, tokens{secret
 const plainPlan = `{"sources":[{"name":"a.hcl","bytes":""}],"lock":"","variables":{}}`
 
 func applyBody(serial string) string {
-	return `{"submission":` + plainPlan + `,"approval":{"serial":` + serial + `,"format":1,"lock":"","settings":"","fleets":{}}}`
+	return `{"submission":` + plainPlan + `,"approval":{"serial":` + serial +
+		`,"format":1,"lock":"","settings":"","fleets":{}}}`
 }
 
 func TestEveryRefusalIsAProblemWithoutTheRequestsValues(t *testing.T) {
@@ -56,11 +57,16 @@ func TestEveryRefusalIsAProblemWithoutTheRequestsValues(t *testing.T) {
 		{"no JSON", "POST", "/v1/plan", planted, 400, codeBadRequest},
 		{"half of JSON", "POST", "/v1/plan", `{"sources":["` + planted, 400, codeBadRequest},
 		{"another type", "POST", "/v1/plan", `{"sources":"` + planted + `","lock":"","variables":{}}`, 422, codeInvalid},
-		{"an unknown field", "POST", "/v1/plan", `{"sources":[],"lock":"","variables":{},"x":"` + planted + `"}`, 422, codeInvalid},
-		{"no base64", "POST", "/v1/plan", `{"sources":[{"name":"a","bytes":"` + planted + `!"}],"lock":"","variables":{}}`, 422, codeInvalid},
-		{"no permission of that name", "POST", "/v1/tokens", `{"name":"x","permissions":["` + planted + `"]}`, 422, codeInvalid},
-		{"a number too large", "POST", "/v1/tokens", `{"name":"x","permissions":["fleet.read"],"for_seconds":1e999}`, 400, codeBadRequest},
-		{"a whole number with an exponent", "POST", "/v1/tokens", `{"name":"x","permissions":["fleet.read"],"for_seconds":1e3}`, 422, codeInvalid},
+		{"an unknown field", "POST", "/v1/plan", `{"sources":[],"lock":"","variables":{},"x":"` + planted + `"}`, 422,
+			codeInvalid},
+		{"no base64", "POST", "/v1/plan", `{"sources":[{"name":"a","bytes":"` + planted + `!"}],"lock":"","variables":{}}`,
+			422, codeInvalid},
+		{"no permission of that name", "POST", "/v1/tokens", `{"name":"x","permissions":["` + planted + `"]}`, 422,
+			codeInvalid},
+		{"a number too large", "POST", "/v1/tokens", `{"name":"x","permissions":["fleet.read"],"for_seconds":1e999}`, 400,
+			codeBadRequest},
+		{"a whole number with an exponent", "POST", "/v1/tokens",
+			`{"name":"x","permissions":["fleet.read"],"for_seconds":1e3}`, 422, codeInvalid},
 		{"too much", "POST", "/v1/tokens", many, 413, codeTooLarge},
 		{"an unknown parameter", "GET", "/v1/fleets?x=" + planted, "", 422, codeInvalid},
 		{"a limit of words", "GET", "/v1/audit?limit=" + planted, "", 422, codeInvalid},
@@ -156,7 +162,8 @@ func TestAPlansETagIsItsSerialAndAppliesMustAgreeWithIt(t *testing.T) {
 	if w := answerTo(h, ask("POST", "/v1/plan", plainPlan)); w.Header().Get("ETag") != `"7"` {
 		t.Errorf("the plan's ETag is %s", w.Header().Get("ETag"))
 	}
-	for header, want := range map[string]int{"": 200, `"7"`: 200, `"8"`: 422, "7": 422, `W/"7"`: 422, "*": 422, `"x"`: 422} {
+	for header, want := range map[string]int{"": 200, `"7"`: 200, `"8"`: 422, "7": 422, `W/"7"`: 422, "*": 422,
+		`"x"`: 422} {
 		r := ask("POST", "/v1/apply", applyBody("7"))
 		if header != "" {
 			r.Header.Set("If-Match", header)

@@ -45,16 +45,18 @@ func document() huma.Config {
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
-				Title:       "forgeyard-fleet",
-				Version:     apiVersion,
-				Description: "Control and observe an installation. Requests with unknown fields are refused; answers may get new fields at any time.",
+				Title:   "forgeyard-fleet",
+				Version: apiVersion,
+				Description: "Control and observe an installation. Requests with unknown fields are refused; answers may get new " +
+					"fields at any time.",
 			},
 			Components: &huma.Components{
 				Schemas: schemas(),
 				SecuritySchemes: map[string]*huma.SecurityScheme{tokenScheme: {
-					Type:        "http",
-					Scheme:      "bearer",
-					Description: "A token (fyk_…), only over TLS. The unix socket needs none: the caller is the user of the connecting process.",
+					Type:   "http",
+					Scheme: "bearer",
+					Description: "A token (fyk_…), only over TLS. The unix socket needs none: the caller is the user of the " +
+						"connecting process.",
 				}},
 			},
 			Security: []map[string][]string{{tokenScheme: {}}},

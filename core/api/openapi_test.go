@@ -106,7 +106,8 @@ func TestThePageHasEveryRouteAndEveryKindOfProblem(t *testing.T) {
 			t.Errorf("the page lacks %s", row)
 		}
 	}
-	for _, code := range []string{codeBadRequest, codeUnauthenticated, codeDenied, codeNotFound, codeMethod, codeConflict, codeStale,
+	for _, code := range []string{codeBadRequest, codeUnauthenticated, codeDenied, codeNotFound, codeMethod, codeConflict,
+		codeStale,
 		codeTooLarge, codeMediaType, codeInvalid, codeDiagnostics, codeInternal, codeBusy, codeEnding} {
 		if !strings.Contains(page, "| `"+code+"` |") {
 			t.Errorf("the page lacks the problem %s", code)

@@ -15,14 +15,19 @@ func TestOverridesAndReservationsComeThroughAsSent(t *testing.T) {
 	zero, five := 0, 5
 	eachSurface(t, s, func(t *testing.T, c *Client) {
 		for _, o := range []struct{ set, clear any }{
-			{orders.ScaleRequest{Fleet: `fleet.each["a/b"]`, Min: &zero, Max: &five, For: 2 * time.Hour, Reason: "release"}, cleared{"scale", `fleet.each["a/b"]`}},
+			{orders.ScaleRequest{Fleet: `fleet.each["a/b"]`, Min: &zero, Max: &five, For: 2 * time.Hour, Reason: "release"},
+				cleared{"scale", `fleet.each["a/b"]`}},
 			{orders.ScaleRequest{Fleet: "linux", Max: &five, For: time.Second}, cleared{"scale", "linux"}},
 			{orders.PinRequest{Instance: "if1", For: 4 * time.Hour, Reason: "look"}, cleared{"pin", "if1"}},
 			{orders.FreezeFleetRequest{Fleet: "linux", ScaleUpOnly: true}, cleared{"fleet freeze", "linux"}},
-			{orders.OverrideCostsRequest{Fleet: "linux", MaxHourly: fleet.Money{Micros: 5_000_001, Currency: "USD"}, For: time.Hour, Reason: "incident 12"}, cleared{"cost override", "linux"}},
-			{orders.OverrideCostsRequest{Fleet: "linux", MaxDaily: fleet.Money{Micros: 1, Currency: "EUR"}, For: time.Hour, Reason: "incident 12"}, cleared{"cost override", "linux"}},
-			{orders.OverrideCostsRequest{Fleet: "linux", For: time.Hour, Reason: "incident 12"}, cleared{"cost override", "linux"}},
-			{orders.FreezeProviderRequest{Provider: "local.here", ScaleUpOnly: true, Reason: "incident 12"}, cleared{"provider freeze", "local.here"}},
+			{orders.OverrideCostsRequest{Fleet: "linux", MaxHourly: fleet.Money{Micros: 5_000_001, Currency: "USD"},
+				For: time.Hour, Reason: "incident 12"}, cleared{"cost override", "linux"}},
+			{orders.OverrideCostsRequest{Fleet: "linux", MaxDaily: fleet.Money{Micros: 1, Currency: "EUR"}, For: time.Hour,
+				Reason: "incident 12"}, cleared{"cost override", "linux"}},
+			{orders.OverrideCostsRequest{Fleet: "linux", For: time.Hour, Reason: "incident 12"},
+				cleared{"cost override", "linux"}},
+			{orders.FreezeProviderRequest{Provider: "local.here", ScaleUpOnly: true, Reason: "incident 12"},
+				cleared{"provider freeze", "local.here"}},
 			{orders.QuarantineFleetRequest{Fleet: "linux", Reason: "odd"}, cleared{"fleet quarantine", "linux"}},
 			{orders.QuarantineInstanceRequest{Instance: "if1", Reason: "odd"}, cleared{"instance quarantine", "if1"}},
 			{orders.QuarantineImageRequest{Image: "image.ubuntu", Reason: "odd"}, cleared{"image quarantine", "image.ubuntu"}},
@@ -74,8 +79,10 @@ func TestACheckOfAnOrderIsNeverTakenForTheOrder(t *testing.T) {
 	eachSurface(t, s, func(t *testing.T, c *Client) {
 		for _, o := range []any{
 			orders.ScaleRequest{Fleet: "linux", Max: &five, For: time.Hour}, orders.PinRequest{Instance: "if1", For: time.Hour},
-			orders.FreezeFleetRequest{Fleet: "linux"}, orders.FreezeProviderRequest{Provider: "local.here"}, cleared{"fleet freeze", "linux"},
-			orders.OverrideCostsRequest{Fleet: "linux", For: time.Hour, Reason: "x"}, orders.QuarantineImageRequest{Image: "image.ubuntu"},
+			orders.FreezeFleetRequest{Fleet: "linux"}, orders.FreezeProviderRequest{Provider: "local.here"},
+			cleared{"fleet freeze", "linux"},
+			orders.OverrideCostsRequest{Fleet: "linux", For: time.Hour, Reason: "x"},
+			orders.QuarantineImageRequest{Image: "image.ubuntu"},
 		} {
 			receipt, err := give(t.Context(), c.CheckOrders(), o)
 			if err != nil {
@@ -86,8 +93,10 @@ func TestACheckOfAnOrderIsNeverTakenForTheOrder(t *testing.T) {
 		}
 		for _, o := range []any{
 			orders.DrainRequest{Instance: "if1"}, orders.DrainRequest{Instance: "if1", Force: true}, replaced{"if1"},
-			orders.ResolveRequest{Instance: "if1", Outcome: orders.Gone}, orders.AdoptRequest{Provider: "local.here", Resource: "r", Fleet: "fleet.linux"},
-			rolledBackOrder{orders.RolloutRequest{Subject: "linux"}}, orders.ResumeRequest{Subject: "image.ubuntu"}, paused{orders.RolloutRequest{Subject: "linux"}},
+			orders.ResolveRequest{Instance: "if1", Outcome: orders.Gone},
+			orders.AdoptRequest{Provider: "local.here", Resource: "r", Fleet: "fleet.linux"},
+			rolledBackOrder{orders.RolloutRequest{Subject: "linux"}}, orders.ResumeRequest{Subject: "image.ubuntu"},
+			paused{orders.RolloutRequest{Subject: "linux"}},
 		} {
 			if _, err := give(t.Context(), c.CheckOrders(), o); err != nil {
 				t.Fatalf("%+v: %v", o, err)
@@ -100,8 +109,9 @@ func TestACheckOfAnOrderIsNeverTakenForTheOrder(t *testing.T) {
 func TestAMisspelledCheckIsRefusedAndNotCarriedOut(t *testing.T) {
 	s := lab()
 	for path, body := range map[string]string{
-		"/v1/fleets/linux/freeze?chek=true": `{}`, "/v1/fleets/linux/freeze?Check=true": `{}`, "/v1/fleets/linux/freeze?check=perhaps": `{}`,
-		"/v1/instances/if1/drain?dry_run=true": `{"force": true}`, "/v1/images/image.ubuntu/rollback?chek=1": `{}`,
+		"/v1/fleets/linux/freeze?chek=true": `{}`, "/v1/fleets/linux/freeze?Check=true": `{}`,
+		"/v1/fleets/linux/freeze?check=perhaps": `{}`,
+		"/v1/instances/if1/drain?dry_run=true":  `{"force": true}`, "/v1/images/image.ubuntu/rollback?chek=1": `{}`,
 	} {
 		w := answerTo(allowing(s), ask("POST", path, body))
 		wantProblem(t, operation{method: "POST", path: path}, path, w, 422, codeInvalid)
@@ -113,7 +123,8 @@ func TestAMisspelledCheckIsRefusedAndNotCarriedOut(t *testing.T) {
 
 func TestAnOrderAboutNothingIsNotSent(t *testing.T) {
 	c := dial(t, onSocket(t, handler(lab(), nil)))
-	for _, o := range []any{orders.FreezeFleetRequest{}, orders.FreezeProviderRequest{}, orders.PinRequest{}, replaced{}, paused{}, cleared{"image quarantine", ""}} {
+	for _, o := range []any{orders.FreezeFleetRequest{}, orders.FreezeProviderRequest{}, orders.PinRequest{}, replaced{},
+		paused{}, cleared{"image quarantine", ""}} {
 		if _, err := give(t.Context(), c.Orders(), o); !errors.As(err, new(*access.NotFoundError)) {
 			t.Errorf("%T: %v", o, err)
 		}

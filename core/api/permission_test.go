@@ -258,7 +258,8 @@ func TestATokenIsNotTakenWithoutTLS(t *testing.T) {
 func TestTheServiceHearsTheCallersName(t *testing.T) {
 	s := lab()
 	h := handler(s, tokens{secret: everything})
-	for name, e := range map[string]Endpoint{"socket": onSocket(t, h), "tls": onTLS(t, handler(s, tokens{secret: everything}), secret)} {
+	for name, e := range map[string]Endpoint{"socket": onSocket(t, h),
+		"tls": onTLS(t, handler(s, tokens{secret: everything}), secret)} {
 		if _, err := dial(t, e).Fleets(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -44,7 +44,8 @@ func TLSConfig(certificate func() (*tls.Certificate, error)) *tls.Config {
 func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf(
-			"open the manager's socket %s: the path is longer than %d characters, which systems don't take; use a shorter --state",
+			"open the manager's socket %s: the path is longer than %d characters, which systems don't take; use a "+
+				"shorter --state",
 			path,
 			maxSocketPath,
 		)

@@ -58,16 +58,18 @@ func TestLeaseFreeNeedsTheCordonAndWhatCameAfterIt(t *testing.T) {
 		at   fleet.Scheduling
 		want bool
 	}{
-		"never told":               {nil, fleet.Scheduling{}, true},
-		"removed":                  {nil, fleet.Scheduling{Scheduler: listing, Removed: true}, true},
-		"not cordoned":             {observed(t, shows(9)), fleet.Scheduling{Scheduler: listing}, false},
-		"never observed":           {nil, cordoned, false},
-		"observed before":          {observed(t, shows(4)), cordoned, false},
-		"not listed":               {observed(t, shows(5)), cordoned, true},
-		"shown with a lease":       {observed(t, shows(5, fleet.RunningCapacityUsage{Runner: "i1", Leases: 1, Cordoned: true})), cordoned, false},
+		"never told":      {nil, fleet.Scheduling{}, true},
+		"removed":         {nil, fleet.Scheduling{Scheduler: listing, Removed: true}, true},
+		"not cordoned":    {observed(t, shows(9)), fleet.Scheduling{Scheduler: listing}, false},
+		"never observed":  {nil, cordoned, false},
+		"observed before": {observed(t, shows(4)), cordoned, false},
+		"not listed":      {observed(t, shows(5)), cordoned, true},
+		"shown with a lease": {
+			observed(t, shows(5, fleet.RunningCapacityUsage{Runner: "i1", Leases: 1, Cordoned: true})), cordoned, false},
 		"shown without the cordon": {observed(t, shows(5, fleet.RunningCapacityUsage{Runner: "i1"})), cordoned, false},
-		"shown idle":               {observed(t, shows(5, fleet.RunningCapacityUsage{Runner: "i1", Cordoned: true})), cordoned, true},
-		"lists none":               {observed(t, Observation{}), cordoned, true},
+		"shown idle": {observed(t, shows(5, fleet.RunningCapacityUsage{Runner: "i1", Cordoned: true})),
+			cordoned, true},
+		"lists none": {observed(t, Observation{}), cordoned, true},
 	} {
 		if proof, got := test.s.LeaseFree(&fleet.CapacityInstance{ID: "i1", Scheduling: test.at}); got != test.want {
 			t.Errorf("%s: %t (%s)", name, got, proof)
@@ -84,9 +86,10 @@ func TestNextCallSaysWhatTheInstanceAsksFor(t *testing.T) {
 		takesBack bool
 		want      CallKind
 	}{
-		"healthy and new":         {state: fleet.Healthy, want: Admit},
-		"healthy and admitted":    {state: fleet.Healthy, at: admitted},
-		"back from a drain":       {state: fleet.Healthy, at: fleet.Scheduling{Scheduler: listing, Ref: "i1", Cordoned: true}, want: Uncordon},
+		"healthy and new":      {state: fleet.Healthy, want: Admit},
+		"healthy and admitted": {state: fleet.Healthy, at: admitted},
+		"back from a drain": {state: fleet.Healthy,
+			at: fleet.Scheduling{Scheduler: listing, Ref: "i1", Cordoned: true}, want: Uncordon},
 		"draining":                {state: fleet.Draining, at: admitted, want: Cordon},
 		"draining, never told":    {state: fleet.Draining},
 		"terminating":             {state: fleet.Terminating, at: admitted, want: Remove},
@@ -123,7 +126,8 @@ func TestRunnerWithLeasesWasLostToTheInfrastructure(t *testing.T) {
 		Ended:      string(lifecycle.IdleProven),
 		Scheduling: fleet.Scheduling{Scheduler: listing, Ref: "i1"},
 	}
-	for leases, want := range map[int]scheduler.RemovalReason{0: scheduler.RemovedNormally, 1: scheduler.RemovedInfrastructure} {
+	for leases, want := range map[int]scheduler.RemovalReason{0: scheduler.RemovedNormally,
+		1: scheduler.RemovedInfrastructure} {
 		c, _ := NextCall(
 			listing,
 			nil,

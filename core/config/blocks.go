@@ -41,7 +41,8 @@ type notYetSentence struct {
 // notYetSentences are what the tag notyet names.
 var notYetSentences = map[string]notYetSentence{
 	"class": {
-		"It is part of the class's identity, so a change replaces instances; jobs that require it are sent here, and no instance is checked for it yet.",
+		"It is part of the class's identity, so a change replaces instances; jobs that require it are sent here, and no " +
+			"instance is checked for it yet.",
 		false,
 	},
 	"max_wait": {"It is only compared with the timeouts.", false},

@@ -293,7 +293,8 @@ func TestBlocksConvertBothWays(t *testing.T) {
 	d := loaded.Definition
 	for _, f := range d.Fleets {
 		again := fleetBlockOf(f).fleet()
-		again.Address, again.Class, again.Image, again.Instance, again.Immutable = f.Address, f.Class, f.Image, f.Instance, f.Immutable
+		again.Address, again.Class, again.Image, again.Instance, again.Immutable = f.Address, f.Class, f.Image, f.Instance,
+			f.Immutable
 		again.Joined, again.Market, again.Batch = f.Joined, f.Market, f.Batch
 		if difference := cmp.Diff(f, again); difference != "" {
 			t.Errorf("%s (-want +got):\n%s", f.Address, difference)

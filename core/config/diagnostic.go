@@ -168,7 +168,8 @@ func (c *collector) addParser(found hcl.Diagnostics, block string) {
 			}
 			open = true
 			one.Summary = "A quoted text doesn't end on its line"
-			one.Detail = "Add the closing quote. A text of several lines is written <<EOT, the lines, and EOT on a line of its own."
+			one.Detail = "Add the closing quote. A text of several lines is written <<EOT, the lines, and EOT on a line " +
+				"of its own."
 		}
 		at := hcl.Range{}
 		if one.Subject != nil {

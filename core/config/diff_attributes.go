@@ -183,7 +183,8 @@ func immutableAttributes(f fleet.RunnerFleet) attributes {
 }
 
 func (a attributes) image(image fleet.Image) {
-	for path, value := range map[string]string{"image.digest": image.Digest, "image.bootstrap": image.Bootstrap, "image.ref": image.Ref} {
+	for path, value := range map[string]string{"image.digest": image.Digest, "image.bootstrap": image.Bootstrap,
+		"image.ref": image.Ref} {
 		if value != "" {
 			a[path] = quoted(value)
 		}

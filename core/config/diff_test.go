@@ -87,10 +87,12 @@ func TestDiffOfAFleet(t *testing.T) {
 		"but not its mutable neighbour": {`cores = 2`, "cores = 2, threads = 2",
 			[]config.AttributeChange{attribute("instance.shape.threads", "1", "2", false)}},
 		"and one inside a block": {"size = 1", "size = 2",
-			[]config.AttributeChange{attribute("instance.disk", `[{"kind":"fast","size":1}]`, `[{"kind":"fast","size":2}]`, true)}},
+			[]config.AttributeChange{
+				attribute("instance.disk", `[{"kind":"fast","size":1}]`, `[{"kind":"fast","size":2}]`, true)}},
 		"another image": {"image.ubuntu\n", "image.next\n", []config.AttributeChange{
 			attribute("image", `"ubuntu"`, `"next"`, true),
-			attribute("image.digest", `"sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"`, `"sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"`, true),
+			attribute("image.digest", `"sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"`,
+				`"sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"`, true),
 			attribute("image.ref", `"img-1"`, `"img-2"`, true)}},
 		"another name for the same image": {"image.ubuntu\n", "image.ubuntu-alias\n", []config.AttributeChange{
 			attribute("image", `"ubuntu"`, `"ubuntu-alias"`, false)}},
@@ -100,8 +102,10 @@ func TestDiffOfAFleet(t *testing.T) {
 			attribute("capacity_class.resources.memory", `"16GiB"`, `"1GiB"`, true)}},
 		"another provider": {"provider.cloud.main\n", "provider.cloud.two\n", []config.AttributeChange{
 			attribute("provider", `"cloud.main"`, `"cloud.two"`, true)}},
-		"a timeout":                     {`boot = "90s"`, `boot = "10m"`, []config.AttributeChange{attribute("timeouts.boot", `"1m30s"`, `"10m"`, false)}},
-		"a timeout back to its default": {`boot = "90s"`, ``, []config.AttributeChange{attribute("timeouts.boot", `"1m30s"`, `"5m"`, false)}},
+		"a timeout": {`boot = "90s"`, `boot = "10m"`,
+			[]config.AttributeChange{attribute("timeouts.boot", `"1m30s"`, `"10m"`, false)}},
+		"a timeout back to its default": {`boot = "90s"`, ``,
+			[]config.AttributeChange{attribute("timeouts.boot", `"1m30s"`, `"5m"`, false)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if !strings.Contains(diffFleet, one.from) {

@@ -39,7 +39,8 @@ func (l *loader) checkFleet(block *body, written *fleetBlock, f fleet.RunnerFlee
 			block.where,
 			"A fleet that signs isn't protected",
 			fmt.Sprintf(
-				"The class %q has signing = true. Instances that hold signing keys shouldn't come and go with demand: write protected = true.",
+				"The class %q has signing = true. Instances that hold signing keys shouldn't come and go with demand: write "+
+					"protected = true.",
 				f.Class.Name,
 			),
 		)
@@ -125,7 +126,8 @@ func (l *loader) checkSpread() {
 			block.where,
 			"Nothing to spread over: only one provider is named",
 			fmt.Sprintf(
-				"A spread over providers covers the fleets of one class and scheduler that ask for it, and those of the class %q are all at %s. Write it in a fleet at another provider, too, or leave it out.",
+				"A spread over providers covers the fleets of one class and scheduler that ask for it, and those of the class %q "+
+					"are all at %s. Write it in a fleet at another provider, too, or leave it out.",
 				first.Class.Name,
 				first.Provider,
 			),

@@ -73,7 +73,8 @@ func (l *loader) forEach(block *body) []forEachElement {
 				at,
 				block.where,
 				fmt.Sprintf("%q can't be a key of for_each", clip(name)),
-				"Keys become part of addresses: they begin with a letter or digit and hold letters, digits, '.', '-' and '_', at most 63 of them.",
+				"Keys become part of addresses: they begin with a letter or digit and hold letters, digits, '.', '-' and '_', at "+
+					"most 63 of them.",
 			)
 			continue
 		}

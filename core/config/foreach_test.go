@@ -37,12 +37,15 @@ func TestForEachMakesFleetPerKey(t *testing.T) {
 		each string
 		want []string
 	}{
-		"a map":          {`{ web = { most = 5 }, docs = { most = 7 } }`, []string{`fleet.team["docs"] 7 work docs`, `fleet.team["web"] 5 work web`}},
-		"a set":          {`toset(["web", "docs", "web"])`, []string{`fleet.team["docs"] 2 work docs`, `fleet.team["web"] 2 work web`}},
+		"a map": {`{ web = { most = 5 }, docs = { most = 7 } }`,
+			[]string{`fleet.team["docs"] 7 work docs`, `fleet.team["web"] 5 work web`}},
+		"a set": {`toset(["web", "docs", "web"])`,
+			[]string{`fleet.team["docs"] 2 work docs`, `fleet.team["web"] 2 work web`}},
 		"a map of types": {`{ A = 1, "b.c" = "x" }`, []string{`fleet.team["A"] 2 work A`, `fleet.team["b.c"] 2 work b.c`}},
-		"a computed map": {`{ for name in ["x", "y"] : "${name}1" => { most = 9 } }`, []string{`fleet.team["x1"] 9 work x1`, `fleet.team["y1"] 9 work y1`}},
-		"an empty map":   {`{}`, nil},
-		"an empty set":   {`toset([])`, nil},
+		"a computed map": {`{ for name in ["x", "y"] : "${name}1" => { most = 9 } }`,
+			[]string{`fleet.team["x1"] 9 work x1`, `fleet.team["y1"] 9 work y1`}},
+		"an empty map": {`{}`, nil},
+		"an empty set": {`toset([])`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

@@ -16,8 +16,10 @@ func TestFormat(t *testing.T) {
 	for name, one := range map[string]struct{ text, want string }{
 		"indents and aligns": {
 			"fleet \"x\" {\nimage=image.a\n  capacity_class   =  capacity_class.b\n\n\tscaling {\n min=1\n max = 2\n}\n}",
-			"fleet \"x\" {\n  image          = image.a\n  capacity_class = capacity_class.b\n\n  scaling {\n    min = 1\n    max = 2\n  }\n}\n"},
-		"keeps comments":               {"# one\na=1 # two\n// three\nbb=2 /* four */\n", "# one\na = 1 # two\n// three\nbb = 2 /* four */\n"},
+			"fleet \"x\" {\n  image          = image.a\n  capacity_class = capacity_class.b\n\n  scaling {\n    min = 1\n    " +
+				"max = 2\n  }\n}\n"},
+		"keeps comments": {"# one\na=1 # two\n// three\nbb=2 /* four */\n",
+			"# one\na = 1 # two\n// three\nbb = 2 /* four */\n"},
 		"keeps a text of lines":        {"a=<<EOT\n  x\n    y\nEOT\n", "a = <<EOT\n  x\n    y\nEOT\n"},
 		"keeps one-line blocks":        {"scope   { tenant=\"acme\" }\n", "scope { tenant = \"acme\" }\n"},
 		"ends with one line break":     {"a = 1\n\n\n", "a = 1\n"},
@@ -89,7 +91,8 @@ func TestFormattingChangesNoMeaning(t *testing.T) {
 				t.Fatal(err)
 			}
 			// As a person would mangle it.
-			for _, text := range []string{string(content), strings.ReplaceAll(string(content), "  ", ""), strings.ReplaceAll(string(content), " = ", "="), strings.ReplaceAll(string(content), "\n", "\n\t")} {
+			for _, text := range []string{string(content), strings.ReplaceAll(string(content), "  ", ""),
+				strings.ReplaceAll(string(content), " = ", "="), strings.ReplaceAll(string(content), "\n", "\n\t")} {
 				beside := []config.Source{base}
 				if forgeyardBlock.MatchString(text) {
 					beside = nil

@@ -35,17 +35,20 @@ var forms = map[string]textForm{
 	"installation": matching(
 		"installation name",
 		wordForm,
-		"Use a lower-case letter, then lower-case letters, digits and -, at most 63 of them: the name becomes part of tags and of a certificate's name.",
+		"Use a lower-case letter, then lower-case letters, digits and -, at most 63 of them: the name becomes part of tags "+
+			"and of a certificate's name.",
 	),
 	"environment": matching(
 		"name of an environment variable",
 		environmentName,
-		"List only the names, such as [\"AWS_PROFILE\"]; the values come from the environment. Names hold letters, digits and _.",
+		"List only the names, such as [\"AWS_PROFILE\"]; the values come from the environment. Names hold letters, "+
+			"digits and _.",
 	),
 	"source": matching(
 		"plugin source",
 		regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+$`),
-		"Use an OCI repository in full, without a tag: HOST/PATH, such as registry.example/forgeyard/fleet-aws. The version goes into version.",
+		"Use an OCI repository in full, without a tag: HOST/PATH, such as registry.example/forgeyard/fleet-aws. The "+
+			"version goes into version.",
 	),
 	"version":   versionForm,
 	"listen":    listenForm,
@@ -60,7 +63,8 @@ var (
 )
 
 // nameForm is what a name of the user's own must look like.
-const nameForm = "Names begin with a lower-case letter and hold lower-case letters, digits, - and _, at most 63 of them."
+const nameForm = "Names begin with a lower-case letter and hold lower-case letters, digits, - and _, at most " +
+	"63 of them."
 
 func matching(noun string, pattern *regexp.Regexp, advice string) textForm {
 	return func(text string) (string, string) {
@@ -82,7 +86,8 @@ func listenForm(text string) (noun, advice string) {
 	_, port, err := net.SplitHostPort(text)
 	number, portErr := strconv.ParseUint(port, 10, 16)
 	if err != nil || portErr != nil || number == 0 {
-		advice = "Use host:port, such as \"0.0.0.0:7443\". Leave it out for 127.0.0.1 and a port that is chosen at the first start."
+		advice = "Use host:port, such as \"0.0.0.0:7443\". Leave it out for 127.0.0.1 and a port that is chosen at the " +
+			"first start."
 	}
 	return "listen address", advice
 }

@@ -46,7 +46,8 @@ func (l *loader) checkRef(block *body, key, ref string) {
 			at,
 			block.where,
 			fmt.Sprintf("Invalid provider %q in refs", clip(key)),
-			"References are listed by PLUGIN.NAME of a provider block, such as \"aws.frankfurt\", or by PLUGIN for all of its blocks.",
+			"References are listed by PLUGIN.NAME of a provider block, such as \"aws.frankfurt\", or by PLUGIN for all of "+
+				"its blocks.",
 		)
 		return
 	}

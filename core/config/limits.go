@@ -25,7 +25,8 @@ const (
 func (c *collector) withinLimits(name string, text []byte) bool {
 	if at, bad := firstInvalidUTF8(text); bad {
 		c.fail(positionOf(name, text, at), "", "The file is not UTF-8 text",
-			"Fleet files are UTF-8. This byte belongs to no character; save the file as UTF-8, or move it away if it isn't a fleet file.")
+			"Fleet files are UTF-8. This byte belongs to no character; save the file as UTF-8, or move it away if it isn't a "+
+				"fleet file.")
 		return false
 	}
 	c.words += countWords(text)
@@ -126,10 +127,12 @@ func (c *collector) shallow(tokens hclsyntax.Tokens) bool {
 			depth++
 			levels = append(levels, level{bracket: token.Type})
 			depth++
-		case hclsyntax.TokenOBrace, hclsyntax.TokenOParen, hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp:
+		case hclsyntax.TokenOBrace, hclsyntax.TokenOParen, hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc,
+			hclsyntax.TokenTemplateInterp:
 			levels = append(levels, level{bracket: token.Type})
 			depth++
-		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
+		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenCQuote,
+			hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
 			if len(levels) > 1 {
 				depth -= top.chain + 1
 				levels = levels[:len(levels)-1]
@@ -142,7 +145,8 @@ func (c *collector) shallow(tokens hclsyntax.Tokens) bool {
 				depth -= top.chain
 				top.chain = 0
 			}
-		case hclsyntax.TokenIdent, hclsyntax.TokenQuotedLit, hclsyntax.TokenStringLit, hclsyntax.TokenComment, hclsyntax.TokenEqual, hclsyntax.TokenEOF:
+		case hclsyntax.TokenIdent, hclsyntax.TokenQuotedLit, hclsyntax.TokenStringLit, hclsyntax.TokenComment,
+			hclsyntax.TokenEqual, hclsyntax.TokenEOF:
 		case hclsyntax.TokenNumberLit:
 			if !modestNumber(string(token.Bytes)) {
 				c.fail(token.Range, "", "The number is too large", "Numbers have at most 64 digits and an exponent of at most 300.")
@@ -154,7 +158,8 @@ func (c *collector) shallow(tokens hclsyntax.Tokens) bool {
 		}
 		if depth > maxDepth {
 			c.fail(token.Range, "", "The nesting is too deep",
-				fmt.Sprintf("Brackets and operators may nest %d deep. Give a part of the expression its own name in a locals block.", maxDepth))
+				fmt.Sprintf("Brackets and operators may nest %d deep. Give a part of the expression its own name in a "+
+					"locals block.", maxDepth))
 			return false
 		}
 	}

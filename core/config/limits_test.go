@@ -75,23 +75,28 @@ func chainOfLocals(count int, end string) string {
 // result or in an error that says what is wrong.
 func TestHostileFilesUseBoundedMemory(t *testing.T) {
 	for name, one := range map[string]struct{ text, want string }{
-		"10,000 fleets":                {manyFleets(10_000), ""},
-		"10,000 fleets of one block":   {eachOfMany, ""},
-		"brackets 90 deep":             {"locals {\n  a = " + strings.Repeat("[", 90) + strings.Repeat("]", 90) + "\n}\n", ""},
-		"brackets 1,000 deep":          {"locals {\n  a = " + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + "\n}\n", "too deep"},
-		"blocks 100 deep":              {strings.Repeat("a {\n", 100) + strings.Repeat("}\n", 100), "Unexpected block"},
-		"texts 100 deep":               {"locals {\n  a = " + strings.Repeat("\"${", 99) + "1" + strings.Repeat("}\"", 99) + "\n}\n", ""},
-		"a circle of 100 locals":       {chainOfLocals(100, "local.a0"), "in a cycle"},
-		"a circle of 10,000 locals":    {chainOfLocals(10_000, "local.a0"), "too deeply"},
-		"a chain of 150 locals":        {chainOfLocals(150, "1"), ""},
-		"a block of 10 MiB":            {"locals {\n" + strings.Repeat("  a = [1, 2, 3, 4, 5, 6, 7, 8]\n", 300_000) + "}\n", "too large"},
+		"10,000 fleets":              {manyFleets(10_000), ""},
+		"10,000 fleets of one block": {eachOfMany, ""},
+		"brackets 90 deep": {"locals {\n  a = " + strings.Repeat("[", 90) + strings.Repeat("]", 90) + "\n}\n",
+			""},
+		"brackets 1,000 deep": {
+			"locals {\n  a = " + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + "\n}\n", "too deep"},
+		"blocks 100 deep": {strings.Repeat("a {\n", 100) + strings.Repeat("}\n", 100), "Unexpected block"},
+		"texts 100 deep": {
+			"locals {\n  a = " + strings.Repeat("\"${", 99) + "1" + strings.Repeat("}\"", 99) + "\n}\n", ""},
+		"a circle of 100 locals":    {chainOfLocals(100, "local.a0"), "in a cycle"},
+		"a circle of 10,000 locals": {chainOfLocals(10_000, "local.a0"), "too deeply"},
+		"a chain of 150 locals":     {chainOfLocals(150, "1"), ""},
+		"a block of 10 MiB": {"locals {\n" + strings.Repeat("  a = [1, 2, 3, 4, 5, 6, 7, 8]\n", 300_000) + "}\n",
+			"too large"},
 		"10 MiB of comments":           {strings.Repeat("# nothing to see here, move along and on\n", 240_000), "too large"},
 		"10 MiB of small blocks":       {strings.Repeat("a \"b\" {\n}\n", 1_000_000), "too large"},
 		"as many blocks as may be":     {strings.Repeat("a \"b\" {\n}\n", 110_000), "Unexpected block"},
 		"as many attributes as may be": {strings.Repeat("locals {\n  a = b\n}\n", 99_000), "declared twice"},
-		"as large a block as may be":   {"locals {\n" + strings.Repeat("  a = [1, 2, 3, 4, 5, 6, 7, 8]\n", 4_500) + "}\n", "redefined"},
-		"one that is never closed":     {"fleet \"x\" {\n" + manyFleets(2000), "Unclosed"},
-		"here-documents":               {strings.Repeat("locals {\n  a = <<EOT\n}\nEOT\n}\n", 50_000), "too large"},
+		"as large a block as may be": {"locals {\n" + strings.Repeat("  a = [1, 2, 3, 4, 5, 6, 7, 8]\n", 4_500) + "}\n",
+			"redefined"},
+		"one that is never closed": {"fleet \"x\" {\n" + manyFleets(2000), "Unclosed"},
+		"here-documents":           {strings.Repeat("locals {\n  a = <<EOT\n}\nEOT\n}\n", 50_000), "too large"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sources := []config.Source{source(t, "testdata/base.hcl"), {Name: "main.hcl", Bytes: []byte(one.text)}}

@@ -82,7 +82,8 @@ func TestOrderOfFilesAndBlocksDoesNotMatter(t *testing.T) {
 	a := config.Source{
 		Name: "a.hcl",
 		Bytes: []byte(
-			"removed {\n  from = fleet.y\n}\n\nremoved {\n  from = fleet.x\n}\n\nprovider \"cloud\" \"a\" {\n  region = \"eu-2\"\n}\n",
+			"removed {\n  from = fleet.y\n}\n\nremoved {\n  from = fleet.x\n}\n\nprovider \"cloud\" \"a\" {\n  region = " +
+				"\"eu-2\"\n}\n",
 		),
 	}
 	first, diagnostics := config.Load([]config.Source{a, base}, config.Variables{}, schemas{})
@@ -159,7 +160,8 @@ func TestDefaults(t *testing.T) {
 	if got, want := string(steady.Immutable), `{"cpus":2,"types":["m1"]}`; got != want {
 		t.Errorf("immutable: %s, want %s", got, want)
 	}
-	if got, want := steady.Class.Resources, (fleet.ResourceCapacity{CPUMilli: 4000, MemoryBytes: 16 << 30, Slots: 1}); !cmp.Equal(
+	if got, want := steady.Class.Resources,
+		(fleet.ResourceCapacity{CPUMilli: 4000, MemoryBytes: 16 << 30, Slots: 1}); !cmp.Equal(
 		got,
 		want,
 	) {
@@ -278,7 +280,8 @@ provider "zeta" "x" {
 	if difference := cmp.Diff(want, requirements.Plugins); difference != "" {
 		t.Error(difference)
 	}
-	for running, fits := range map[string]bool{"0.2.0": true, "0.2.1-dev": true, "0.2.0-dev": true, "0.1.9": false, "devel": false} {
+	for running, fits := range map[string]bool{"0.2.0": true, "0.2.1-dev": true, "0.2.0-dev": true, "0.1.9": false,
+		"devel": false} {
 		if got := requirements.CheckVersion(running); (len(got) == 0) != fits {
 			t.Errorf("version %s: %v", running, got)
 		}
@@ -391,8 +394,10 @@ fleet "x" {
 		return fleetNamed(t, loaded.Definition, "x").Timeouts.Boot, true
 	}
 	for text, want := range map[string]time.Duration{
-		"90s": 90 * time.Second, "1h30m": 90 * time.Minute, "2d": 48 * time.Hour, "1.5h": 90 * time.Minute, "250ms": 250 * time.Millisecond,
-		"": -1, "5": -1, "10 m": 10 * time.Minute, "10x": -1, "m": -1, "1h-5m": -1, "99999999999h": -1, "NaN": -1, "inf": -1, "1e3s": -1,
+		"90s": 90 * time.Second, "1h30m": 90 * time.Minute, "2d": 48 * time.Hour, "1.5h": 90 * time.Minute,
+		"250ms": 250 * time.Millisecond,
+		"":      -1, "5": -1, "10 m": 10 * time.Minute, "10x": -1, "m": -1, "1h-5m": -1, "99999999999h": -1, "NaN": -1,
+		"inf": -1, "1e3s": -1,
 	} {
 		got, ok := timeouts(text)
 		if ok != (want >= 0) || ok && got != want {

@@ -181,7 +181,8 @@ func (l *loader) followMoves(order []*moveBlock, moves map[fleet.FleetAddress]*m
 				one.where,
 				fmt.Sprintf("Two fleets are moved to %s", one.to),
 				fmt.Sprintf(
-					"The first moved block is at %s. A fleet takes over the instances of one other; remove the other one with a removed block.",
+					"The first moved block is at %s. A fleet takes over the instances of one other; remove the other one with a "+
+						"removed block.",
 					place(before.header),
 				),
 			)

@@ -149,7 +149,8 @@ func (l *loader) setBatch(block *body, size int, result *fleet.RunnerFleet) {
 			block.at("batch"),
 			block.where,
 			"batch needs identity = \"required\"",
-			"The instances of a batch share one enrollment token and are told apart by what the provider's signature says of each. "+
+			"The instances of a batch share one enrollment token and are told apart by what the provider's signature "+
+				"says of each. "+
 				"Write identity = \"required\" in admission, which is the default where the provider verifies identities. "+one,
 		)
 	default:
@@ -193,7 +194,8 @@ func (l *loader) pluginOf(block *body, name string) *plugin {
 	}
 	schemas, err := l.schemas.Schemas(name)
 	if errors.Is(err, ErrNotInstalled) {
-		l.fail(at, block.where, fmt.Sprintf("The plugin %q isn't installed", name), LockFileName+" has no entry for it. "+installHint)
+		l.fail(at, block.where, fmt.Sprintf("The plugin %q isn't installed", name),
+			LockFileName+" has no entry for it. "+installHint)
 		return nil
 	}
 	if err != nil {

@@ -52,20 +52,22 @@ fleet "x" {
 		path        []fleet.PathStep
 		place, mark string
 	}{
-		"the body":                          {nil, "main.hcl:9:3", "instance"},
-		"an attribute":                      {[]fleet.PathStep{name("types")}, "main.hcl:10:5", `types   = ["m1", "m2"]`},
-		"an element":                        {[]fleet.PathStep{name("types"), index(1)}, "main.hcl:10:22", `"m2"`},
-		"an element that isn't there":       {[]fleet.PathStep{name("types"), index(9)}, "main.hcl:10:15", `["m1", "m2"]`},
-		"a negative element":                {[]fleet.PathStep{name("types"), index(-1)}, "main.hcl:10:15", `["m1", "m2"]`},
-		"an element behind a reference":     {[]fleet.PathStep{name("subnets"), index(0)}, "main.hcl:11:15", "local.subnets"},
-		"a map's value":                     {[]fleet.PathStep{name("labels"), name("team")}, "main.hcl:12:24", `"a"`},
-		"a map's value with a computed key": {[]fleet.PathStep{name("labels"), name("B")}, "main.hcl:12:15", `{ team = "a", (upper("b")) = "c" }`},
-		"an object's attribute":             {[]fleet.PathStep{name("shape"), name("cores")}, "main.hcl:14:15", "4"},
-		"a repeated block":                  {[]fleet.PathStep{name("disk"), index(1)}, "main.hcl:21:5", "disk"},
-		"an attribute of a repeated block":  {[]fleet.PathStep{name("disk"), index(1), name("size")}, "main.hcl:22:7", "size = 2"},
-		"a default of a repeated block":     {[]fleet.PathStep{name("disk"), index(0), name("kind")}, "main.hcl:17:5", "disk"},
-		"a single block":                    {[]fleet.PathStep{name("console"), name("port")}, "main.hcl:26:7", "port = 1"},
-		"an attribute that isn't written":   {[]fleet.PathStep{name("cpus")}, "main.hcl:9:3", "instance"},
+		"the body":                      {nil, "main.hcl:9:3", "instance"},
+		"an attribute":                  {[]fleet.PathStep{name("types")}, "main.hcl:10:5", `types   = ["m1", "m2"]`},
+		"an element":                    {[]fleet.PathStep{name("types"), index(1)}, "main.hcl:10:22", `"m2"`},
+		"an element that isn't there":   {[]fleet.PathStep{name("types"), index(9)}, "main.hcl:10:15", `["m1", "m2"]`},
+		"a negative element":            {[]fleet.PathStep{name("types"), index(-1)}, "main.hcl:10:15", `["m1", "m2"]`},
+		"an element behind a reference": {[]fleet.PathStep{name("subnets"), index(0)}, "main.hcl:11:15", "local.subnets"},
+		"a map's value":                 {[]fleet.PathStep{name("labels"), name("team")}, "main.hcl:12:24", `"a"`},
+		"a map's value with a computed key": {[]fleet.PathStep{name("labels"), name("B")}, "main.hcl:12:15",
+			`{ team = "a", (upper("b")) = "c" }`},
+		"an object's attribute": {[]fleet.PathStep{name("shape"), name("cores")}, "main.hcl:14:15", "4"},
+		"a repeated block":      {[]fleet.PathStep{name("disk"), index(1)}, "main.hcl:21:5", "disk"},
+		"an attribute of a repeated block": {[]fleet.PathStep{name("disk"), index(1), name("size")}, "main.hcl:22:7",
+			"size = 2"},
+		"a default of a repeated block":   {[]fleet.PathStep{name("disk"), index(0), name("kind")}, "main.hcl:17:5", "disk"},
+		"a single block":                  {[]fleet.PathStep{name("console"), name("port")}, "main.hcl:26:7", "port = 1"},
+		"an attribute that isn't written": {[]fleet.PathStep{name("cpus")}, "main.hcl:9:3", "instance"},
 	} {
 		t.Run(title, func(t *testing.T) {
 			got := loaded.InstanceDiagnostics(

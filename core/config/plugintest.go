@@ -106,7 +106,8 @@ func readPluginTest(block *body, test *PluginTest) {
 	var written testBlock
 	block.read(&written)
 	block.close()
-	test.Assets, test.Image, test.AgentURL, test.AgentSHA256 = written.Assets, written.Image, written.AgentURL, written.AgentSHA256
+	test.Assets, test.Image, test.AgentURL, test.AgentSHA256 = written.Assets, written.Image, written.AgentURL,
+		written.AgentSHA256
 	test.Patience, test.Env = written.Patience, written.Env
 	if written.Platform != nil {
 		test.Platform = fleet.Platform(*written.Platform)

@@ -42,7 +42,8 @@ func (l *loader) readPolicy(block *body) {
 				b.header,
 				b.where,
 				"The entitlement names no tenant and no project",
-				"A class that an entitlement names is only for the tenants and projects that it lists. Write tenants = [\"NAME\"] or projects = [\"NAME\"].",
+				"A class that an entitlement names is only for the tenants and projects that it lists. Write tenants = "+
+					"[\"NAME\"] or projects = [\"NAME\"].",
 			)
 		}
 	}
@@ -100,7 +101,8 @@ func (l *loader) checkPolicy(policy fleet.InstallationPolicy) {
 				block.where,
 				fmt.Sprintf("The fleet's scope isn't entitled to the class %q", f.Class.Name),
 				fmt.Sprintf(
-					"The entitlements %s name others, so its instances would never get a job. Add the tenant or project of its scope to one of them, or choose another class.",
+					"The entitlements %s name others, so its instances would never get a job. Add the tenant or project of its "+
+						"scope to one of them, or choose another class.",
 					namesOf(entitled),
 				),
 			)
@@ -125,7 +127,8 @@ func (l *loader) checkQueue(policy fleet.InstallationPolicy, address fleet.Sched
 			body.where,
 			fmt.Sprintf("Hostile jobs can't run on the class %q", q.Class.Name),
 			fmt.Sprintf(
-				"They need isolation = %q, and the class has %s. Map the queue %q to a class that has it, or change hostile_isolation of the policy block.",
+				"They need isolation = %q, and the class has %s. Map the queue %q to a class that has it, or change "+
+					"hostile_isolation of the policy block.",
 				policy.IsolationForHostile(),
 				orNone(q.Class.Isolation),
 				q.Name,
@@ -140,7 +143,8 @@ func (l *loader) checkQueue(policy fleet.InstallationPolicy, address fleet.Sched
 			body.where,
 			fmt.Sprintf("The jobs of the queue %q aren't entitled to the class %q", q.Name, q.Class.Name),
 			fmt.Sprintf(
-				"The entitlements %s don't name its tenant or project. Set the queue's tenant or project, or map it to another class.",
+				"The entitlements %s don't name its tenant or project. Set the queue's tenant or project, or map it to "+
+					"another class.",
 				namesOf(entitled),
 			),
 		)

@@ -31,7 +31,8 @@ func (l *Loaded) MaybeRenamed(stored fleet.Definition) Diagnostics {
 			block.where,
 			fmt.Sprintf("Was %s renamed to %s?", was, f.Address),
 			fmt.Sprintf(
-				"Under its new name it is a new fleet, and %s keeps its instances. To keep them under the new name, add:\n  moved {\n    from = %s\n    to   = %s\n  }",
+				"Under its new name it is a new fleet, and %s keeps its instances. To keep them under the new name, add:\n  "+
+					"moved {\n    from = %s\n    to   = %s\n  }",
 				was,
 				was,
 				f.Address,

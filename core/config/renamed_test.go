@@ -16,8 +16,9 @@ func TestRenamedFleetIsToldOfMoved(t *testing.T) {
 		text string
 		want string
 	}{
-		"another name": {renamed, "Was fleet.x renamed to fleet.y? Under its new name it is a new fleet, and fleet.x keeps its instances. " +
-			"To keep them under the new name, add:\n  moved {\n    from = fleet.x\n    to   = fleet.y\n  }"},
+		"another name": {renamed,
+			"Was fleet.x renamed to fleet.y? Under its new name it is a new fleet, and fleet.x keeps its instances. " +
+				"To keep them under the new name, add:\n  moved {\n    from = fleet.x\n    to   = fleet.y\n  }"},
 		"another name, and moved":         {renamed + moves("x y"), ""},
 		"another name, and removed":       {renamed + "removed {\n  from = fleet.x\n}\n", ""},
 		"one more of the same":            {diffFleet + renamed[strings.Index(renamed, `fleet "y"`):], ""},

@@ -54,7 +54,8 @@ func checkScaling(b *body, s *scalingBlock) {
 			b.at("min"),
 			b.where,
 			"min = 0 needs scale_to_zero",
-			"With no instance left, a job waits until one has booted and enrolled. Write scale_to_zero = true if that is acceptable, or min = 1.",
+			"With no instance left, a job waits until one has booted and enrolled. Write scale_to_zero = true if that is "+
+				"acceptable, or min = 1.",
 		)
 	}
 	if hasMin && s.Min > 0 && s.ScaleToZero {
@@ -66,7 +67,8 @@ func checkScaling(b *body, s *scalingBlock) {
 			b.at("max_wait"),
 			b.where,
 			"max_wait has no effect without scale_to_zero",
-			"It is how long a job may wait where a fleet has no instance. Write min = 0 and scale_to_zero = true, or leave it out.",
+			"It is how long a job may wait where a fleet has no instance. Write min = 0 and scale_to_zero = true, or "+
+				"leave it out.",
 		)
 	}
 	if hasMax {
@@ -104,6 +106,7 @@ func checkWait(scaling *body, f fleet.RunnerFleet) {
 			durationText(wait),
 			durationText(f.Scaling.MaxWait),
 		),
-		"Without an instance, a job waits for boot and enrollment, and timeouts allow them more. Shorten timeouts.boot and timeouts.enroll, raise max_wait, or keep an instance with min = 1.",
+		"Without an instance, a job waits for boot and enrollment, and timeouts allow them more. Shorten timeouts.boot and "+
+			"timeouts.enroll, raise max_wait, or keep an instance with min = 1.",
 	)
 }

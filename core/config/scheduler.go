@@ -72,7 +72,8 @@ func checkQueues(b *body, queues []queueBlock) {
 				b.where,
 				fmt.Sprintf("The queue %q has the capacity class of another", one.Name),
 				fmt.Sprintf(
-					"The first one is at %s. A runner is in one queue, and its class determines which: give this queue a class of its own.",
+					"The first one is at %s. A runner is in one queue, and its class determines which: give this queue a class "+
+						"of its own.",
 					place(before.header),
 				),
 			)
@@ -157,7 +158,8 @@ func checkJob(job *body, queue fleet.SchedulerQueue) {
 				job.where,
 				fmt.Sprintf("A job takes more %s than an instance has", one.name),
 				fmt.Sprintf(
-					"An instance of the class %q has %s, so no job of the queue would ever run. Lower it, or map the queue to a larger class.",
+					"An instance of the class %q has %s, so no job of the queue would ever run. Lower it, or map the queue to a "+
+						"larger class.",
 					queue.Class.Name,
 					one.text,
 				),

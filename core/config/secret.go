@@ -52,7 +52,8 @@ func (s *scope) checkSecret(report *collector, call *hclsyntax.FunctionCallExpr,
 			where,
 			"Invalid reference to a secret",
 			fmt.Sprintf(
-				"Write %s. It is the name of a variable in the manager's environment, or the absolute path of a file that only the manager's user can read; it is plain text without variables.",
+				"Write %s. It is the name of a variable in the manager's environment, or the absolute path of a file that only "+
+					"the manager's user can read; it is plain text without variables.",
 				secretForms,
 			),
 		)

@@ -84,7 +84,8 @@ func TestSensitiveValueIsNeverShownOrStored(t *testing.T) {
 		teams("{ a = var.secret }"),
 		"scheduler \"forgeyard\" \"s\" {\n  url   = var.secret\n  token = var.secret\n}\n",
 	}
-	for _, kind := range []string{"", "  type      = number\n", "  type      = list(string)\n", "  type      = object({ a = number })\n"} {
+	for _, kind := range []string{"", "  type      = number\n", "  type      = list(string)\n",
+		"  type      = object({ a = number })\n"} {
 		for _, use := range uses {
 			text := strings.Replace(declared, "TYPE", kind, 1) + use
 			for name, variables := range map[string]config.Variables{
@@ -96,8 +97,9 @@ func TestSensitiveValueIsNeverShownOrStored(t *testing.T) {
 				"environment":    {Environment: []string{"FLEET_VAR_secret=" + planted}},
 				"a file":         {Files: []config.Source{{Name: "v.hcl", Bytes: []byte("secret = \"" + planted + "\"\n")}}},
 				"a broken file":  {Files: []config.Source{{Name: "v.hcl", Bytes: []byte("secret = \"" + planted + "\n")}}},
-				"an odd file":    {Files: []config.Source{{Name: "v.hcl", Bytes: []byte("secret = { a = \"" + planted + "\" }\n")}}},
-				"a default":      {},
+				"an odd file": {
+					Files: []config.Source{{Name: "v.hcl", Bytes: []byte("secret = { a = \"" + planted + "\" }\n")}}},
+				"a default": {},
 			} {
 				text := text
 				if name == "a default" {

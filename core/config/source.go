@@ -93,7 +93,8 @@ func readAtMost(path string, limit int64) ([]byte, error) {
 	}
 	if int64(len(content)) > limit {
 		return nil, fmt.Errorf(
-			"read %s: the fleet files are larger than %d MiB together; is one of them not a fleet file? Move it to another folder or give it another ending",
+			"read %s: the fleet files are larger than %d MiB together; is one of them not a fleet file? Move it to another "+
+				"folder or give it another ending",
 			path,
 			MaxSourceBytes>>20,
 		)

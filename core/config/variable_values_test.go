@@ -46,7 +46,8 @@ func TestUndeclaredEnvironmentVariableIsOneLine(t *testing.T) {
 	if got, want := rendered(
 		t,
 		found,
-	), "Warning: FLEET_VAR_regoin is ignored: no variable \"regoin\" is declared; did you mean \"region\"?\n"; got != want {
+	), "Warning: FLEET_VAR_regoin is ignored: no variable \"regoin\" is declared; did you mean "+
+		"\"region\"?\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -57,7 +58,8 @@ func TestRemovedBlockForUnknownFleetWarns(t *testing.T) {
 			{
 				Name: "f.hcl",
 				Bytes: []byte(
-					"forgeyard {\n  installation = \"demo\"\n}\n\nremoved {\n  from = fleet.legcay\n}\nremoved {\n  from = fleet.old\n}\n",
+					"forgeyard {\n  installation = \"demo\"\n}\n\nremoved {\n  from = fleet.legcay\n}\nremoved {\n  from = " +
+						"fleet.old\n}\n",
 				),
 			},
 		},
@@ -82,11 +84,15 @@ func TestVariableSources(t *testing.T) {
 	}{
 		"the default": {config.Variables{}, "from the default  1"},
 		"the environment wins over the default": {
-			config.Variables{Environment: []string{"FLEET_VAR_region=env", "FLEET_VAR_zones=[\"a\", \"b\"]", "FLEET_VAR_other=1", "PATH=/bin"}}, "env a+b 1"},
+			config.Variables{
+				Environment: []string{"FLEET_VAR_region=env", "FLEET_VAR_zones=[\"a\", \"b\"]", "FLEET_VAR_other=1", "PATH=/bin"}},
+			"env a+b 1"},
 		"a file wins over the environment": {
-			config.Variables{Environment: []string{"FLEET_VAR_region=env"}, Files: []config.Source{file("region = \"file\"\nzones = [1]\n")}}, "file 1 1"},
+			config.Variables{Environment: []string{"FLEET_VAR_region=env"},
+				Files: []config.Source{file("region = \"file\"\nzones = [1]\n")}}, "file 1 1"},
 		"an assignment wins over a file, and the last one over the first": {
-			config.Variables{Files: []config.Source{file("region = \"file\"")}, Assignments: []string{"region=one", "region=two=2"}}, "two=2  1"},
+			config.Variables{Files: []config.Source{file("region = \"file\"")},
+				Assignments: []string{"region=one", "region=two=2"}}, "two=2  1"},
 		"without a type the text is the value": {
 			config.Variables{Assignments: []string{"anything=[1]"}}, "from the default  [1]"},
 	} {
@@ -105,15 +111,26 @@ func TestInvalidVariableValueNamesItsSource(t *testing.T) {
 		variables config.Variables
 		want      []string
 	}{
-		"an unknown name":           {config.Variables{Assignments: []string{"regoin=x"}}, []string{"--var regoin:1:1", `Did you mean "region"?`}},
-		"no equals sign":            {config.Variables{Assignments: []string{"region"}}, []string{"--var region:1:1", "name=value"}},
-		"a broken expression":       {config.Variables{Environment: []string{"FLEET_VAR_zones=[1,"}}, []string{"FLEET_VAR_zones:1:"}},
-		"a reference":               {config.Variables{Assignments: []string{"zones=[local.x]"}}, []string{"--var zones:1:2", "can't refer"}},
-		"the wrong type":            {config.Variables{Assignments: []string{"zones={}"}}, []string{"--var zones:1:1", "list of string"}},
-		"deep nesting":              {config.Variables{Assignments: []string{"zones=" + strings.Repeat("[", 100_000)}}, []string{"--var zones:1:", "too deep"}},
-		"an unknown file line":      {config.Variables{Files: []config.Source{{Name: "v.hcl", Bytes: []byte("zoness = []")}}}, []string{"v.hcl:1:1", `Did you mean "zones"?`}},
-		"a block in a file":         {config.Variables{Files: []config.Source{{Name: "v.hcl", Bytes: []byte("zones {\n}\n")}}}, []string{"v.hcl:1:1", "name = value"}},
-		"a file that is not a file": {config.Variables{Files: []config.Source{{Name: "v.hcl", Bytes: []byte("\xff")}}}, []string{"v.hcl:1:1", "UTF-8"}},
+		"an unknown name": {config.Variables{Assignments: []string{"regoin=x"}},
+			[]string{"--var regoin:1:1", `Did you mean "region"?`}},
+		"no equals sign": {config.Variables{Assignments: []string{"region"}},
+			[]string{"--var region:1:1", "name=value"}},
+		"a broken expression": {config.Variables{Environment: []string{"FLEET_VAR_zones=[1,"}},
+			[]string{"FLEET_VAR_zones:1:"}},
+		"a reference": {config.Variables{Assignments: []string{"zones=[local.x]"}},
+			[]string{"--var zones:1:2", "can't refer"}},
+		"the wrong type": {config.Variables{Assignments: []string{"zones={}"}},
+			[]string{"--var zones:1:1", "list of string"}},
+		"deep nesting": {config.Variables{Assignments: []string{"zones=" + strings.Repeat("[", 100_000)}},
+			[]string{"--var zones:1:", "too deep"}},
+		"an unknown file line": {
+			config.Variables{Files: []config.Source{{Name: "v.hcl", Bytes: []byte("zoness = []")}}},
+			[]string{"v.hcl:1:1", `Did you mean "zones"?`}},
+		"a block in a file": {
+			config.Variables{Files: []config.Source{{Name: "v.hcl", Bytes: []byte("zones {\n}\n")}}},
+			[]string{"v.hcl:1:1", "name = value"}},
+		"a file that is not a file": {config.Variables{Files: []config.Source{{Name: "v.hcl", Bytes: []byte("\xff")}}},
+			[]string{"v.hcl:1:1", "UTF-8"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, diagnostics := load(t, variableFleet, one.variables)

@@ -56,7 +56,8 @@ func TestAProvidersOwnAddressOfTheManagerReachesItsHostsAlone(t *testing.T) {
 		Providers: []fleet.Provider{{Address: "libvirt.lab", Advertise: "https://10.0.2.2:7443"}, {Address: "local.here"}},
 	}
 	for provider, want := range map[fleet.ProviderAddress]string{
-		"libvirt.lab": "https://10.0.2.2:7443", "local.here": "https://fleet.example:7443", "local.gone": "https://fleet.example:7443",
+		"libvirt.lab": "https://10.0.2.2:7443", "local.here": "https://fleet.example:7443",
+		"local.gone": "https://fleet.example:7443",
 	} {
 		if got := advertised(definition, provider, nil); got != want {
 			t.Errorf("hosts of %s are told %s, not %s", provider, got, want)

@@ -40,7 +40,8 @@ func (d *Daemon) joinBootstrap(
 		notes = append(
 			notes,
 			fmt.Sprintf(
-				"The manager's address %s is reachable only from this machine; for other hosts, set manager { listen, advertise } in the forgeyard block.",
+				"The manager's address %s is reachable only from this machine; for other hosts, set manager { listen, advertise "+
+					"} in the forgeyard block.",
 				boot.ManagerURL,
 			),
 		)

@@ -189,13 +189,15 @@ func (d *Daemon) bind(ctx context.Context, installation string) error {
 	}
 	if applied.Serial == 0 {
 		return fmt.Errorf(
-			"the state directory %s was made for installation %q, to which nothing was applied; delete the directory, or use another --state",
+			"the state directory %s was made for installation %q, to which nothing was applied; delete the directory, or use "+
+				"another --state",
 			d.options.Place.State,
 			stored,
 		)
 	}
 	return fmt.Errorf(
-		"the state directory belongs to installation %q, not to %q; name the first in the forgeyard block or with --installation, or use another --state",
+		"the state directory belongs to installation %q, not to %q; name the first in the forgeyard block or with "+
+			"--installation, or use another --state",
 		stored,
 		installation,
 	)

@@ -277,7 +277,8 @@ func TestLimitedTokenSeesNoOtherFleetNearItsJobs(t *testing.T) {
 	for _, test := range []struct {
 		caller access.Caller
 		want   int
-	}{{access.LocalUser("ada"), 2}, {access.Caller{Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.a"}}, 1}} {
+	}{{access.LocalUser("ada"), 2},
+		{access.Caller{Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.a"}}, 1}} {
 		fleets, err := m.Fleets(as(t, test.caller))
 		if err != nil || len(fleets[0].Unplaced) != 1 || len(fleets[0].Unplaced[0].Nearest) != test.want {
 			t.Errorf("limited to %v: %+v, error %v", test.caller.Fleets, fleets, err)

@@ -169,7 +169,8 @@ func TestTheEndOfAnIDAsEventsShowItFindsTheOnlyInstanceThatHasIt(t *testing.T) {
 	if _, err := look.Instance(
 		all,
 		"0",
-	); !errors.As(err, &invalid) || !strings.Contains(err.Error(), `10 instances have an id that begins or ends with "0"; give more of it:`) ||
+	); !errors.As(err, &invalid) ||
+		!strings.Contains(err.Error(), `10 instances have an id that begins or ends with "0"; give more of it:`) ||
 		strings.Count(err.Error(), "01i00") != 1 {
 		t.Errorf("an ambiguous one: %v", err)
 	}

@@ -53,15 +53,24 @@ func TestRollbackNeedsPermissionAndAnEarlierGoodImage(t *testing.T) {
 		order  orders.RolloutRequest
 		want   any
 	}{
-		{"a reader", access.Caller{Name: "bob", Permissions: []access.Permission{access.ReadFleets}}, fleet.RollBack, orders.RolloutRequest{Subject: "demo"}, new(*access.DeniedError)},
-		{"who may freeze", access.Caller{Name: "bob", Permissions: []access.Permission{access.FreezeFleets}}, fleet.PauseRollout, orders.RolloutRequest{Subject: "demo"}, new(*access.DeniedError)},
-		{"no such fleet", access.LocalUser("ada"), fleet.RollBack, orders.RolloutRequest{Subject: "none"}, new(*access.NotFoundError)},
-		{"no such image", access.LocalUser("ada"), fleet.RollBack, orders.RolloutRequest{Subject: "image.none"}, new(*access.NotFoundError)},
-		{"another fleet's token", limited, fleet.RollBack, orders.RolloutRequest{Subject: "other"}, new(*access.NotFoundError)},
-		{"a limited token and an image", limited, fleet.RollBack, orders.RolloutRequest{Subject: "image.ubuntu"}, new(*access.DeniedError)},
-		{"nothing known good", access.LocalUser("ada"), fleet.RollBack, orders.RolloutRequest{Subject: "other"}, new(*access.ConflictError)},
-		{"one of the image's fleets has nothing known good", access.LocalUser("ada"), fleet.RollBack, orders.RolloutRequest{Subject: "image.ubuntu"}, new(*access.ConflictError)},
-		{"two lines of a reason", access.LocalUser("ada"), fleet.RollBack, orders.RolloutRequest{Subject: "demo", Reason: "a\nb"}, new(*access.InvalidError)},
+		{"a reader", access.Caller{Name: "bob", Permissions: []access.Permission{access.ReadFleets}}, fleet.RollBack,
+			orders.RolloutRequest{Subject: "demo"}, new(*access.DeniedError)},
+		{"who may freeze", access.Caller{Name: "bob", Permissions: []access.Permission{access.FreezeFleets}},
+			fleet.PauseRollout, orders.RolloutRequest{Subject: "demo"}, new(*access.DeniedError)},
+		{"no such fleet", access.LocalUser("ada"), fleet.RollBack, orders.RolloutRequest{Subject: "none"},
+			new(*access.NotFoundError)},
+		{"no such image", access.LocalUser("ada"), fleet.RollBack, orders.RolloutRequest{Subject: "image.none"},
+			new(*access.NotFoundError)},
+		{"another fleet's token", limited, fleet.RollBack, orders.RolloutRequest{Subject: "other"},
+			new(*access.NotFoundError)},
+		{"a limited token and an image", limited, fleet.RollBack, orders.RolloutRequest{Subject: "image.ubuntu"},
+			new(*access.DeniedError)},
+		{"nothing known good", access.LocalUser("ada"), fleet.RollBack, orders.RolloutRequest{Subject: "other"},
+			new(*access.ConflictError)},
+		{"one of the image's fleets has nothing known good", access.LocalUser("ada"), fleet.RollBack,
+			orders.RolloutRequest{Subject: "image.ubuntu"}, new(*access.ConflictError)},
+		{"two lines of a reason", access.LocalUser("ada"), fleet.RollBack,
+			orders.RolloutRequest{Subject: "demo", Reason: "a\nb"}, new(*access.InvalidError)},
 	} {
 		if _, err := roll(as(t, test.caller), m, test.word, test.order); !errors.As(err, test.want) {
 			t.Errorf("%s: %v", test.name, err)

@@ -66,7 +66,8 @@ func takeUp(t *testing.T, m *Daemon) snapshot.State {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.store.Commit(t.Context(), store.Change{Instances: state.Instances, Operations: state.Operations}); err != nil {
+	if err := m.store.Commit(t.Context(),
+		store.Change{Instances: state.Instances, Operations: state.Operations}); err != nil {
 		t.Fatal(err)
 	}
 	return state
@@ -149,7 +150,8 @@ func TestJoinRefusesWhatIsNoOneHostOfOneFleet(t *testing.T) {
 		{all, orders.JoinRequest{Host: "a", Fleet: "nothing"}, "the host a is not in an inventory of"},
 		{all, orders.JoinRequest{Host: "mac"}, "requires linux/x86_64"},
 		{limited, orders.JoinRequest{Host: "a"}, "the fleet's hosts are b"},
-		{access.Caller{Name: "eve", Permissions: []access.Permission{access.ReadFleets}}, orders.JoinRequest{Host: "a"}, "it needs the permission fleet.manage"},
+		{access.Caller{Name: "eve", Permissions: []access.Permission{access.ReadFleets}}, orders.JoinRequest{Host: "a"},
+			"it needs the permission fleet.manage"},
 	} {
 		if ticket, err := m.Join(as(t, c.caller), c.request); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%d: %+v, %v; want %q", n, ticket, err, c.want)
@@ -213,7 +215,8 @@ func TestAPersonHearsWhatMayKeepTheLineFromWorking(t *testing.T) {
 		!strings.Contains(err.Error(), "no agent binary for linux-arm64") {
 		t.Errorf("a platform without an agent: %v", err)
 	}
-	for address, here := range map[string]bool{"https://127.0.0.1:1": true, "https://[::]:7443": true, "https://localhost:2": true, "https://10.0.0.1:1": false} {
+	for address, here := range map[string]bool{"https://127.0.0.1:1": true, "https://[::]:7443": true,
+		"https://localhost:2": true, "https://10.0.0.1:1": false} {
 		if onlyHere(address) != here {
 			t.Errorf("%s: %t", address, !here)
 		}

@@ -190,8 +190,10 @@ func (y *yard) boot(id fleet.OperationID, folder string) *host {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		h.ended <- agent.Run(ctx, agent.Config{ManagerURL: intent.Bootstrap.ManagerURL, TLS: trust, Token: token, StateDir: folder,
-			Version: "0.1.0", Metadata: y.metadata, Now: y.now, Logger: y.options.Log, Retry: agent.Backoff{First: 10 * time.Millisecond, Most: 50 * time.Millisecond}})
+		h.ended <- agent.Run(ctx,
+			agent.Config{ManagerURL: intent.Bootstrap.ManagerURL, TLS: trust, Token: token, StateDir: folder,
+				Version: "0.1.0", Metadata: y.metadata, Now: y.now, Logger: y.options.Log,
+				Retry: agent.Backoff{First: 10 * time.Millisecond, Most: 50 * time.Millisecond}})
 	}()
 	y.t.Cleanup(func() { cancel(); <-done })
 	return h
@@ -440,7 +442,8 @@ func TestAStrangeKeyFileRefusesTheStartByNameAndWithARemedy(t *testing.T) {
 func TestKeysAreForWhomMayManageTheWholeInstallation(t *testing.T) {
 	m := open(t, options(t))
 	defer m.Close()
-	for _, caller := range []access.Caller{{Name: "reader", Permissions: []access.Permission{access.ReadFleets}}, {Name: "limited", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.demo"}}} {
+	for _, caller := range []access.Caller{{Name: "reader", Permissions: []access.Permission{access.ReadFleets}},
+		{Name: "limited", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.demo"}}} {
 		ctx := access.WithCaller(t.Context(), caller)
 		_, list := m.Keys(ctx)
 		_, rotate := m.RotateKey(ctx, "ca")

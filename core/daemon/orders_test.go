@@ -56,16 +56,23 @@ func TestAnOrderIsForWhomMayGiveItAndForTheirFleets(t *testing.T) {
 		want   any
 	}{
 		{"a reader", access.Caller{Permissions: []access.Permission{access.ReadFleets}}, replace, new(*access.DeniedError)},
-		{"who may drain doesn't resolve", access.Caller{Permissions: []access.Permission{access.DrainFleets}}, orders.ResolveRequest{Outcome: orders.Gone, Instance: "i1"}, new(*access.DeniedError)},
-		{"who may manage doesn't force a drain", access.Caller{Permissions: []access.Permission{access.ManageFleets}}, orders.DrainRequest{Force: true, Instance: "i1"}, new(*access.DeniedError)},
-		{"who may drain doesn't adopt", access.Caller{Permissions: []access.Permission{access.DrainFleets}}, adopt, new(*access.DeniedError)},
-		{"another fleet's token doesn't know the instance", access.Caller{Permissions: all, Fleets: limited}, replace, new(*access.NotFoundError)},
-		{"a limited token adopts nothing", access.Caller{Permissions: all, Fleets: []fleet.FleetAddress{"fleet.demo"}}, adopt, new(*access.DeniedError)},
+		{"who may drain doesn't resolve", access.Caller{Permissions: []access.Permission{access.DrainFleets}},
+			orders.ResolveRequest{Outcome: orders.Gone, Instance: "i1"}, new(*access.DeniedError)},
+		{"who may manage doesn't force a drain", access.Caller{Permissions: []access.Permission{access.ManageFleets}},
+			orders.DrainRequest{Force: true, Instance: "i1"}, new(*access.DeniedError)},
+		{"who may drain doesn't adopt", access.Caller{Permissions: []access.Permission{access.DrainFleets}}, adopt,
+			new(*access.DeniedError)},
+		{"another fleet's token doesn't know the instance", access.Caller{Permissions: all, Fleets: limited}, replace,
+			new(*access.NotFoundError)},
+		{"a limited token adopts nothing", access.Caller{Permissions: all, Fleets: []fleet.FleetAddress{"fleet.demo"}},
+			adopt, new(*access.DeniedError)},
 		{"no such instance", access.LocalUser("ada"), fleet.CapacityInstanceID("i2"), new(*access.NotFoundError)},
 		{"no such fleet", access.LocalUser("ada"), orders.AdoptRequest{Fleet: "fleet.none"}, new(*access.NotFoundError)},
 		// The loop would wait a minute for an inspection that never comes.
-		{"no such provider", access.LocalUser("ada"), orders.AdoptRequest{Provider: "local.none", Resource: "x", Fleet: "fleet.demo"}, new(*access.InvalidError)},
-		{"no such outcome", access.LocalUser("ada"), orders.ResolveRequest{Outcome: "dance", Instance: "i1"}, new(*access.InvalidError)},
+		{"no such provider", access.LocalUser("ada"),
+			orders.AdoptRequest{Provider: "local.none", Resource: "x", Fleet: "fleet.demo"}, new(*access.InvalidError)},
+		{"no such outcome", access.LocalUser("ada"), orders.ResolveRequest{Outcome: "dance", Instance: "i1"},
+			new(*access.InvalidError)},
 	} {
 		if _, err := giveInstance(
 			access.WithCaller(t.Context(), test.caller),
@@ -98,8 +105,10 @@ func TestAnOrderIsNamedAsItWasTypedAndItsInstanceWhole(t *testing.T) {
 		{orders.DrainRequest{Instance: "…1"}, "drain of the instance i1"},
 		{orders.DrainRequest{Instance: "…1", Force: true}, "drain --force of the instance i1"},
 		{fleet.CapacityInstanceID("…1"), "instance replace of the instance i1"},
-		{orders.ResolveRequest{Instance: "…1", Outcome: orders.Created, Resource: "vm-1"}, "instance resolve --created vm-1 of the instance i1"},
-		{orders.ResolveRequest{Instance: "…1", Outcome: orders.NotCreated}, "instance resolve --not-created of the instance i1"},
+		{orders.ResolveRequest{Instance: "…1", Outcome: orders.Created, Resource: "vm-1"},
+			"instance resolve --created vm-1 of the instance i1"},
+		{orders.ResolveRequest{Instance: "…1", Outcome: orders.NotCreated},
+			"instance resolve --not-created of the instance i1"},
 		{orders.ResolveRequest{Instance: "…1", Outcome: orders.Gone}, "instance resolve --gone of the instance i1"},
 	} {
 		got, err := giveInstance(as(t, access.LocalUser("ada")), m.CheckOrders(), test.order)
@@ -152,7 +161,9 @@ func TestALimitedTokenSeesTheOrphansOfItsFleetsAndNothingForeign(t *testing.T) {
 }
 
 func TestAnErrorNamesACommandThatThereIs(t *testing.T) {
-	for kind, want := range map[string]string{"fleet": "run: forgeyard-fleet list", "instance": "run: forgeyard-fleet instance list", "key": "run: forgeyard-fleet key list", "token": "run: forgeyard-fleet token list"} {
+	for kind, want := range map[string]string{"fleet": "run: forgeyard-fleet list",
+		"instance": "run: forgeyard-fleet instance list", "key": "run: forgeyard-fleet key list",
+		"token": "run: forgeyard-fleet token list"} {
 		if text := (&access.NotFoundError{Kind: kind, ID: "x"}).Error(); !strings.HasSuffix(text, want) {
 			t.Errorf("%s: %s", kind, text)
 		}

@@ -78,28 +78,45 @@ func TestAnOverrideNeedsThePermissionOfItsFleet(t *testing.T) {
 	}{
 		{"who may freeze doesn't scale", only(access.ReadFleets, access.FreezeFleets), scale, new(*access.DeniedError)},
 		{"who may scale doesn't freeze", only(access.ReadFleets, access.ScaleFleets), freeze, new(*access.DeniedError)},
-		{"who may drain doesn't quarantine", only(access.DrainFleets), orders.QuarantineFleetRequest{Fleet: "demo"}, new(*access.DeniedError)},
-		{"who may scale may not override costs", only(access.ReadFleets, access.ScaleFleets, access.FreezeFleets), orders.OverrideCostsRequest{Fleet: "demo", For: time.Hour, Reason: "x"}, new(*access.DeniedError)},
-		{"cost override for too long", access.LocalUser("ada"), orders.OverrideCostsRequest{Fleet: "demo", For: 73 * time.Hour, Reason: "x"}, new(*access.InvalidError)},
-		{"cost override without an end", access.LocalUser("ada"), orders.OverrideCostsRequest{Fleet: "demo", Reason: "x"}, new(*access.InvalidError)},
-		{"cost override without a reason", access.LocalUser("ada"), orders.OverrideCostsRequest{Fleet: "demo", For: time.Hour, Reason: " "}, new(*access.InvalidError)},
-		{"another fleet's token sees no fleet", limited, orders.OverrideCostsRequest{Fleet: "demo", For: time.Hour, Reason: "x"}, new(*access.NotFoundError)},
-		{"a reader doesn't pin", only(access.ReadFleets), orders.PinRequest{Instance: "i1", For: time.Hour}, new(*access.DeniedError)},
+		{"who may drain doesn't quarantine", only(access.DrainFleets), orders.QuarantineFleetRequest{Fleet: "demo"},
+			new(*access.DeniedError)},
+		{"who may scale may not override costs", only(access.ReadFleets, access.ScaleFleets, access.FreezeFleets),
+			orders.OverrideCostsRequest{Fleet: "demo", For: time.Hour, Reason: "x"}, new(*access.DeniedError)},
+		{"cost override for too long", access.LocalUser("ada"),
+			orders.OverrideCostsRequest{Fleet: "demo", For: 73 * time.Hour, Reason: "x"}, new(*access.InvalidError)},
+		{"cost override without an end", access.LocalUser("ada"), orders.OverrideCostsRequest{Fleet: "demo", Reason: "x"},
+			new(*access.InvalidError)},
+		{"cost override without a reason", access.LocalUser("ada"),
+			orders.OverrideCostsRequest{Fleet: "demo", For: time.Hour, Reason: " "}, new(*access.InvalidError)},
+		{"another fleet's token sees no fleet", limited,
+			orders.OverrideCostsRequest{Fleet: "demo", For: time.Hour, Reason: "x"}, new(*access.NotFoundError)},
+		{"a reader doesn't pin", only(access.ReadFleets), orders.PinRequest{Instance: "i1", For: time.Hour},
+			new(*access.DeniedError)},
 		{"another fleet's token doesn't know the fleet", limited, freeze, new(*access.NotFoundError)},
-		{"another fleet's token doesn't know the instance", limited, orders.PinRequest{Instance: "i1", For: time.Hour}, new(*access.NotFoundError)},
-		{"a limited token freezes no provider", limited, orders.FreezeProviderRequest{Provider: "local.here"}, new(*access.DeniedError)},
-		{"a limited token ends no provider's freeze", limited, cleared{orders.FreezeProviderRequest{Provider: "local.here"}}, new(*access.DeniedError)},
-		{"a limited token releases no image", limited, cleared{orders.QuarantineImageRequest{Image: badImage}}, new(*access.DeniedError)},
+		{"another fleet's token doesn't know the instance", limited, orders.PinRequest{Instance: "i1", For: time.Hour},
+			new(*access.NotFoundError)},
+		{"a limited token freezes no provider", limited, orders.FreezeProviderRequest{Provider: "local.here"},
+			new(*access.DeniedError)},
+		{"a limited token ends no provider's freeze", limited, cleared{orders.FreezeProviderRequest{Provider: "local.here"}},
+			new(*access.DeniedError)},
+		{"a limited token releases no image", limited, cleared{orders.QuarantineImageRequest{Image: badImage}},
+			new(*access.DeniedError)},
 		{"a reader ends no freeze", only(access.ReadFleets), cleared{freeze}, new(*access.DeniedError)},
-		{"a limited token quarantines no image", limited, orders.QuarantineImageRequest{Image: badImage}, new(*access.DeniedError)},
+		{"a limited token quarantines no image", limited, orders.QuarantineImageRequest{Image: badImage},
+			new(*access.DeniedError)},
 		{"no such fleet", access.LocalUser("ada"), orders.FreezeFleetRequest{Fleet: "none"}, new(*access.NotFoundError)},
 		{"nothing named", access.LocalUser("ada"), orders.QuarantineFleetRequest{}, new(*access.NotFoundError)},
-		{"no such provider", access.LocalUser("ada"), orders.FreezeProviderRequest{Provider: "local.none"}, new(*access.InvalidError)},
-		{"no such image", access.LocalUser("ada"), orders.QuarantineImageRequest{Image: "image.none"}, new(*access.InvalidError)},
-		{"no image at all", access.LocalUser("ada"), orders.QuarantineImageRequest{Image: "sha256:short"}, new(*access.InvalidError)},
-		{"a long reason", access.LocalUser("ada"), orders.FreezeFleetRequest{Fleet: "demo", Reason: strings.Repeat("x", 501)}, new(*access.InvalidError)},
+		{"no such provider", access.LocalUser("ada"), orders.FreezeProviderRequest{Provider: "local.none"},
+			new(*access.InvalidError)},
+		{"no such image", access.LocalUser("ada"), orders.QuarantineImageRequest{Image: "image.none"},
+			new(*access.InvalidError)},
+		{"no image at all", access.LocalUser("ada"), orders.QuarantineImageRequest{Image: "sha256:short"},
+			new(*access.InvalidError)},
+		{"a long reason", access.LocalUser("ada"),
+			orders.FreezeFleetRequest{Fleet: "demo", Reason: strings.Repeat("x", 501)}, new(*access.InvalidError)},
 		{"a pin without an end", access.LocalUser("ada"), orders.PinRequest{Instance: "i1"}, new(*access.InvalidError)},
-		{"a pin for ever", access.LocalUser("ada"), orders.PinRequest{Instance: "i1", For: 31 * 24 * time.Hour}, new(*access.InvalidError)},
+		{"a pin for ever", access.LocalUser("ada"), orders.PinRequest{Instance: "i1", For: 31 * 24 * time.Hour},
+			new(*access.InvalidError)},
 	} {
 		_, err := give(as(t, test.caller), m.Orders(), test.order)
 		if !errors.As(err, test.want) {
@@ -182,7 +199,8 @@ func TestPinEndsByTheEndOfItsInstancesID(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	m := withTwoFleets(t, &now)
 	ctx := as(t, access.LocalUser("ada"))
-	for _, o := range []any{orders.PinRequest{Instance: "…1", For: time.Hour}, cleared{orders.PinRequest{Instance: "…1"}}} {
+	for _, o := range []any{orders.PinRequest{Instance: "…1", For: time.Hour},
+		cleared{orders.PinRequest{Instance: "…1"}}} {
 		if receipt, err := give(
 			ctx,
 			m.Orders(),
@@ -271,7 +289,8 @@ func TestAnOverrideIsAuditedShownAndCleared(t *testing.T) {
 	if n := slices.IndexFunc(records, func(r access.AuditRecord) bool {
 		return strings.Contains(r.Detail, "release") && !strings.Contains(r.Detail, ": cleared")
 	}); n < 0 ||
-		records[n].Action != "fleet scale" || records[n].By != "ada" || !strings.Contains(records[n].Detail, "fleet.demo: min = 2 and max = 9 until 2026-05-04 12:00 UTC") {
+		records[n].Action != "fleet scale" || records[n].By != "ada" ||
+		!strings.Contains(records[n].Detail, "fleet.demo: min = 2 and max = 9 until 2026-05-04 12:00 UTC") {
 		t.Errorf("no record of the scale among %v", records)
 	}
 }
@@ -287,7 +306,8 @@ func TestAnInstanceThatLeavesIsNeitherPinnedNorQuarantined(t *testing.T) {
 	if err := m.store.Commit(t.Context(), store.Change{Instances: []fleet.CapacityInstance{i}}); err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range []any{orders.PinRequest{Instance: "i1", For: time.Hour}, orders.QuarantineInstanceRequest{Instance: "i1"}} {
+	for _, o := range []any{orders.PinRequest{Instance: "i1", For: time.Hour},
+		orders.QuarantineInstanceRequest{Instance: "i1"}} {
 		if _, err := give(as(t, access.LocalUser("ada")), m.Orders(), o); !errors.As(err, new(*access.ConflictError)) {
 			t.Errorf("%T: %v", o, err)
 		}
@@ -316,10 +336,12 @@ func TestReservationsAreMadeListedAndCancelled(t *testing.T) {
 		"ends before it starts": with(func(r *orders.ReservationRequest) { r.End = r.Start }),
 		"over already":          with(func(r *orders.ReservationRequest) { r.Start, r.End = now.Add(-time.Hour), now }),
 		"dedicated to no one":   with(func(r *orders.ReservationRequest) { r.Dedicated = true }),
-		"for two":               with(func(r *orders.ReservationRequest) { r.Scope = fleet.FleetScope{Tenant: "a", Project: "b"} }),
-		"no time":               with(func(r *orders.ReservationRequest) { r.Start = time.Time{} }),
-		"two lines of reason":   with(func(r *orders.ReservationRequest) { r.Reason = "a\nb" }),
-		"a tenant that steers":  with(func(r *orders.ReservationRequest) { r.Scope.Tenant = "\x1b[2J" }),
+		"for two": with(func(r *orders.ReservationRequest) {
+			r.Scope = fleet.FleetScope{Tenant: "a", Project: "b"}
+		}),
+		"no time":              with(func(r *orders.ReservationRequest) { r.Start = time.Time{} }),
+		"two lines of reason":  with(func(r *orders.ReservationRequest) { r.Reason = "a\nb" }),
+		"a tenant that steers": with(func(r *orders.ReservationRequest) { r.Scope.Tenant = "\x1b[2J" }),
 	} {
 		if _, err := m.CreateReservation(as(t, ada), r); !errors.As(err, new(*access.InvalidError)) {
 			t.Errorf("%s: %v", name, err)

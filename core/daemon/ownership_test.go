@@ -40,9 +40,17 @@ func TestAnOwnershipKeyIsNotDroppedUnderOrphans(t *testing.T) {
 		want     string
 	}{
 		{"no manager runs", m.observed(), "no running manager has looked"},
-		{"the provider was seen before and can't be now", snapshot.Observations{Inspected: seen, Unobserved: map[fleet.ProviderAddress]reason.Reason{"local.here": reason.Of(reason.PluginDown{Message: "its plugin is down."})}}, "can't be seen (its plugin is down)"},
-		{"an orphan is there", snapshot.Observations{Inspected: seen, Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": {Orphans: 1}}}, "has orphans (1)"},
-		{"what is there is all somebody else's", snapshot.Observations{Inspected: seen, Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": {Foreign: 1}}}, ""},
+		{"the provider was seen before and can't be now",
+			snapshot.Observations{Inspected: seen,
+				Unobserved: map[fleet.ProviderAddress]reason.Reason{
+					"local.here": reason.Of(reason.PluginDown{Message: "its plugin is down."})}},
+			"can't be seen (its plugin is down)"},
+		{"an orphan is there",
+			snapshot.Observations{Inspected: seen,
+				Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": {Orphans: 1}}}, "has orphans (1)"},
+		{"what is there is all somebody else's",
+			snapshot.Observations{Inspected: seen,
+				Unrecorded: map[fleet.ProviderAddress]fleet.Unrecorded{"local.here": {Foreign: 1}}}, ""},
 	} {
 		m.observed = func() snapshot.Observations { return c.observed }
 		err := m.DeleteKey(ctx, old)

@@ -98,7 +98,8 @@ func TestProviderPolicyIsWrittenByItsPlugin(t *testing.T) {
 	if found.HasErrors() {
 		t.Fatal(found)
 	}
-	for name, want := range map[string]string{"notary.main": "demo: 0 fleets by A\n", "notary.other": "demo: 1 fleets by B\n"} {
+	for name, want := range map[string]string{"notary.main": "demo: 0 fleets by A\n",
+		"notary.other": "demo: 1 fleets by B\n"} {
 		if got, err := w.Policy(t.Context(), loaded, name, run, log); err != nil || got != want {
 			t.Errorf("%s: got %q, %v, wanted %q", name, got, err, want)
 		}

@@ -196,7 +196,8 @@ type agentServer struct {
 
 // serveAgents answers agents with what c has beside the manager's own.
 func (d *Daemon) serveAgents(l net.Listener, c agentserver.Config) (*agentServer, error) {
-	c.Authorities, c.Tokens, c.Store, c.Now, c.Logger = &d.Authorities, &d.Enrollment, d.store, d.options.Clock, d.options.Log
+	c.Authorities, c.Tokens, c.Store, c.Now, c.Logger = &d.Authorities, &d.Enrollment, d.store, d.options.Clock,
+		d.options.Log
 	c.Random, c.Jitter, c.FlushInterval = rand.Reader, mathrand.Float64, flushFacts
 	c.CertificateLife = failpoint.CertificateLife(certificateLife)
 	server, err := agentserver.NewServer(c)

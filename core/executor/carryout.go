@@ -217,7 +217,8 @@ func (e *Executor) listOffers(ctx context.Context, effect loop.ListOffers) loop.
 	return out
 }
 
-// logAnswer logs every answer at level debug and a failure at a higher level. Many operations of a provider fail for one reason.
+// logAnswer logs every answer at level debug and a failure at a higher level. Many operations of a
+// provider fail for one reason.
 func (e *Executor) logAnswer(
 	call string,
 	provider fleet.ProviderAddress,

@@ -65,7 +65,8 @@ func writeInBatches(b *testing.B, c *crowd) (took time.Duration, rows int64) {
 			b.Fatal(err)
 		}
 	}
-	instances, operations, decisions, runners := c.books.instances.Load(), c.books.operations.Load(), c.books.decisions.Load(), c.books.runners.Load()
+	instances, operations, decisions, runners := c.books.instances.Load(), c.books.operations.Load(),
+		c.books.decisions.Load(), c.books.runners.Load()
 	state, err := c.books.Load(b.Context())
 	must(err)
 	page, err := c.books.Decisions(b.Context(), crowdedFleet(c.size).ID, 1000)

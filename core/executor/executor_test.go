@@ -221,7 +221,8 @@ func TestEveryEffectEndsInItsEvent(t *testing.T) {
 			name:   "a batch without a plugin was never sent",
 			effect: batchEffect(),
 			none:   errors.New("it is starting"),
-			want:   "batch: provision k1 not_sent  over transient it is starting 0s; provision k2 not_sent  over transient it is starting 0s",
+			want: "batch: provision k1 not_sent  over transient it is starting 0s; provision k2 not_sent  over transient it " +
+				"is starting 0s",
 		},
 		{
 			name:   "a termination without a plugin was never sent",

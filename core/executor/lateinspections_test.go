@@ -61,12 +61,17 @@ func TestAProcessThatAnswersNoInspectionIsCalledHung(t *testing.T) {
 		ends      []func(context.Context) error
 		want      int
 	}{
-		"after two in a row":                       {same, slices.Repeat([]func(context.Context) error{silent}, 2), 1},
-		"again, if it is still there two later":    {same, slices.Repeat([]func(context.Context) error{silent}, 4), 2},
-		"not after one":                            {same, []func(context.Context) error{silent, answers, silent}, 0},
-		"not where it answers that it can't":       {same, []func(context.Context) error{silent, refuses, silent, refuses}, 0},
-		"not for what another process did":         {func(n int) *cloud { return another[n] }, []func(context.Context) error{silent, silent, silent}, 0},
-		"not where another process serves already": {func(n int) *cloud { return another[n/2] }, []func(context.Context) error{silent, silent}, 0},
+		"after two in a row":                    {same, slices.Repeat([]func(context.Context) error{silent}, 2), 1},
+		"again, if it is still there two later": {same, slices.Repeat([]func(context.Context) error{silent}, 4), 2},
+		"not after one":                         {same, []func(context.Context) error{silent, answers, silent}, 0},
+		"not where it answers that it can't": {same, []func(context.Context) error{silent, refuses, silent, refuses},
+			0},
+		"not for what another process did": {func(n int) *cloud {
+			return another[n]
+		}, []func(context.Context) error{silent, silent, silent}, 0},
+		"not where another process serves already": {func(n int) *cloud {
+			return another[n/2]
+		}, []func(context.Context) error{silent, silent}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if told := inspecting(t, test.processes, test.ends...); told != test.want {

@@ -203,7 +203,8 @@ func (r ResourceCapacity) checkDemand() error {
 	for _, one := range []struct {
 		name  string
 		value int64
-	}{{"cpu_milli", r.CPUMilli}, {"memory_bytes", r.MemoryBytes}, {"disk_bytes", r.DiskBytes}, {"slots", r.Slots}, {"gpu", r.GPU}} {
+	}{{"cpu_milli", r.CPUMilli}, {"memory_bytes", r.MemoryBytes}, {"disk_bytes", r.DiskBytes}, {"slots", r.Slots},
+		{"gpu", r.GPU}} {
 		if one.value < 0 || one.value > math.MaxInt64/MaxDemandCount {
 			return fmt.Errorf(
 				"resources.%s is %d; it must be from 0 to %d",
@@ -234,12 +235,14 @@ func (r ResourceCapacity) checkDemand() error {
 }
 
 func (s SchedulingRequirementSet) check() error {
-	for name, text := range map[string]string{"queue": s.Queue, "class": s.Class, "os": s.OS, "arch": s.Arch, "trust": s.Trust, "tenant": s.Tenant, "project": s.Project, "device": s.Device, "isolation": s.Isolation} {
+	for name, text := range map[string]string{"queue": s.Queue, "class": s.Class, "os": s.OS, "arch": s.Arch,
+		"trust": s.Trust, "tenant": s.Tenant, "project": s.Project, "device": s.Device, "isolation": s.Isolation} {
 		if len(text) > maxRequirementText {
 			return fmt.Errorf("%s has %d bytes, and %d is the most that is read", name, len(text), maxRequirementText)
 		}
 	}
-	for name, words := range map[string][]string{"capabilities": s.Capabilities, "regions": s.Regions, "toolchain": s.Toolchain, "unknown": s.Unknown} {
+	for name, words := range map[string][]string{"capabilities": s.Capabilities, "regions": s.Regions,
+		"toolchain": s.Toolchain, "unknown": s.Unknown} {
 		if len(words) > maxRequirementWords {
 			return fmt.Errorf("%s has %d entries, and %d is the most that is read", name, len(words), maxRequirementWords)
 		}

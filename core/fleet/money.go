@@ -40,7 +40,8 @@ var (
 // ParseMoney reads "0.192 USD". Currencies are three capital letters, as banks
 // write them; a sign such as $ is several currencies.
 func ParseMoney(text string) (Money, error) {
-	const form = "money is like \"0.192 USD\": an amount with at most six decimal places and a currency of three capital letters"
+	const form = "money is like \"0.192 USD\": an amount with at most six decimal places and a currency of three " +
+		"capital letters"
 	if negativeMoney.MatchString(text) {
 		return Money{}, fmt.Errorf("money can't be negative; %s", form)
 	}

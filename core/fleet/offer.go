@@ -150,7 +150,8 @@ func CheckOffers(offers []Offer) (good []Offer, ignored []string, err error) {
 
 // impossible says why an offer can't be one; "": it can.
 func (o Offer) impossible() string {
-	for _, word := range []struct{ name, value string }{{"zone", o.Zone}, {"region", o.Region}, {"machine type", o.MachineType}} {
+	for _, word := range []struct{ name, value string }{{"zone", o.Zone}, {"region", o.Region},
+		{"machine type", o.MachineType}} {
 		if word.value != "" && !offerWord.MatchString(word.value) {
 			return fmt.Sprintf("its %s %.40q is not a valid name", word.name, word.value)
 		}

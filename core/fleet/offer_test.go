@@ -36,7 +36,9 @@ func TestWhatIsImpossibleAboutAnOfferLeavesItOutWithTheReason(t *testing.T) {
 		"a processor of no class": {func(o *Offer) { o.Platform.Arch = "amd64" }, `"amd64" is none that a class can have`},
 		"less than no cpu":        {func(o *Offer) { o.Resources.CPUMilli = -1 }, "resources.cpu_milli is -1"},
 		"less than none left":     {func(o *Offer) { o.Available = &negative }, "-1 of it are left"},
-		"a lease of a lifetime":   {func(o *Offer) { o.MinimumCommitment = 100 * 365 * 24 * time.Hour }, "minimum commitment"},
+		"a lease of a lifetime": {func(o *Offer) {
+			o.MinimumCommitment = 100 * 365 * 24 * time.Hour
+		}, "minimum commitment"},
 		"one that is there twice": {func(*Offer) {}, "listed twice"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -148,7 +148,8 @@ func (p InstallationPolicy) regionRefusals(f RunnerFleet) (out []PolicyRefusal) 
 			"placement.regions",
 			"a fleet that doesn't say in which region its instances are",
 			fmt.Sprintf(
-				"Its provider lists no offers to choose from, so only you know. Write placement { regions = [%q] }, with the region that it is in. The policy allows: %s.",
+				"Its provider lists no offers to choose from, so only you know. Write placement { regions = [%q] }, with the "+
+					"region that it is in. The policy allows: %s.",
 				p.Regions[0],
 				strings.Join(p.Regions, ", "),
 			),

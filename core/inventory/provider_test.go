@@ -159,7 +159,8 @@ func TestClassifyTellsOrphansFromForeignResources(t *testing.T) {
 			t.Errorf("listing %d: grace over %t, want %t", step+1, over, want)
 		}
 	}
-	for id, want := range map[fleet.ProviderInstanceRef]fleet.Classification{"orphan": fleet.Orphan, "unsigned": fleet.Foreign, "other": fleet.Foreign, "ours": ""} {
+	for id, want := range map[fleet.ProviderInstanceRef]fleet.Classification{"orphan": fleet.Orphan,
+		"unsigned": fleet.Foreign, "other": fleet.Foreign, "ours": ""} {
 		if got := p.UnrecordedWithID(id).Classification; got != want {
 			t.Errorf("%s is %q, want %q", id, got, want)
 		}
@@ -187,10 +188,12 @@ func TestResourceOfAnEndedInstanceIsProvenByItsRecord(t *testing.T) {
 		res  fleet.Resource
 		want reason.Detail
 	}{
-		"its own":          {fleet.Resource{ID: "vm-1", Key: "k1"}, nil},
-		"a copy":           {fleet.Resource{ID: "vm-2", Key: "k1"}, reason.CopyOfEnded{Instance: "i1", Resource: "vm-1"}},
-		"with other tags":  {fleet.Resource{ID: "vm-1", Key: "k1", Tags: map[string]string{InstanceTag: "i2"}}, reason.TagContradicts{Tag: InstanceTag, Has: "i2", Want: "i1"}},
-		"of an other name": {fleet.Resource{ID: "vm-1", Key: "k1", Tags: map[string]string{InstallationTag: "other"}}, reason.OtherInstallation{Installation: "other"}},
+		"its own": {fleet.Resource{ID: "vm-1", Key: "k1"}, nil},
+		"a copy":  {fleet.Resource{ID: "vm-2", Key: "k1"}, reason.CopyOfEnded{Instance: "i1", Resource: "vm-1"}},
+		"with other tags": {fleet.Resource{ID: "vm-1", Key: "k1", Tags: map[string]string{InstanceTag: "i2"}},
+			reason.TagContradicts{Tag: InstanceTag, Has: "i2", Want: "i1"}},
+		"of an other name": {fleet.Resource{ID: "vm-1", Key: "k1", Tags: map[string]string{InstallationTag: "other"}},
+			reason.OtherInstallation{Installation: "other"}},
 	} {
 		_, why := o.foreign(cloud, named, test.res, record{ended: ended})
 		if why != reason.Of(test.want) {
@@ -265,10 +268,12 @@ func TestOrphanGraceCountsListingsWithoutAGap(t *testing.T) {
 		then      func(*Provider)
 		want      bool
 	}{
-		"the whole grace":             {between: time.Minute, want: true},
-		"less than the grace":         {between: time.Minute - 1},
-		"a sleep in between":          {between: time.Minute, listening: time.Second},
-		"a plugin that ended":         {between: time.Minute, then: func(p *Provider) { p.Lost("it crashed", "", false, false) }},
+		"the whole grace":     {between: time.Minute, want: true},
+		"less than the grace": {between: time.Minute - 1},
+		"a sleep in between":  {between: time.Minute, listening: time.Second},
+		"a plugin that ended": {between: time.Minute, then: func(p *Provider) {
+			p.Lost("it crashed", "", false, false)
+		}},
 		"a plugin that started again": {between: time.Minute, then: func(p *Provider) { p.Ready(*p.Facts) }},
 	} {
 		t.Run(name, func(t *testing.T) {

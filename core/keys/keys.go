@@ -179,7 +179,8 @@ func (k *Keyrings) RotateKey(ctx context.Context, name string) (Key, error) {
 			return Key{}, err
 		}
 		return Key{}, access.Conflict(
-			"the last rotation of the %s key isn't over: the key %s is still needed, since %s; rotate again when forgeyard-fleet key list no longer shows it",
+			"the last rotation of the %s key isn't over: the key %s is still needed, since %s; rotate again when "+
+				"forgeyard-fleet key list no longer shows it",
 			kind.name,
 			old.ID,
 			reasons(old.Needed),

@@ -20,10 +20,11 @@ func (k *Keyrings) keyKinds() []keyKind {
 // authorityKeys sign the manager's and the agents' certificates.
 func (k *Keyrings) authorityKeys() keyKind {
 	return keyKind{
-		name:     "authority",
-		file:     pki.AuthorityFile,
-		purpose:  "signs the certificates of the manager and of agents; hosts and API clients pin it",
-		replaces: "new hosts pin the new authority, running agents change to it with their next heartbeats, and API clients need its fingerprint in FLEET_SERVER_CA from now on",
+		name:    "authority",
+		file:    pki.AuthorityFile,
+		purpose: "signs the certificates of the manager and of agents; hosts and API clients pin it",
+		replaces: "new hosts pin the new authority, running agents change to it with their next heartbeats, and API " +
+			"clients need its fingerprint in FLEET_SERVER_CA from now on",
 		load: func(path string) (namedKey, error) {
 			return pki.LoadAuthorityFile(path, k.options.Installation, k.options.Clock())
 		},

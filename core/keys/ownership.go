@@ -68,7 +68,8 @@ func orphansMayNeedIt(s snapshot.State, seen snapshot.Observations) (needed []st
 			needed = append(
 				needed,
 				fmt.Sprintf(
-					"provider.%s may have orphans that are told to be ours by it, and no running manager has looked; ask while forgeyard-fleet serve runs",
+					"provider.%s may have orphans that are told to be ours by it, and no running manager has looked; ask while "+
+						"forgeyard-fleet serve runs",
 					p.Address,
 				),
 			)

@@ -17,9 +17,12 @@ func TestSilenceIsCountedAfterClockIsSetBack(t *testing.T) {
 		runner fleet.Runner
 		want   time.Duration
 	}{
-		"enrolled before, and heard since":          {fleet.Runner{Enrolled: now.Add(8 * time.Minute), LastBeat: heard}, 2 * time.Minute},
-		"enrolled since":                            {fleet.Runner{Enrolled: heard.Add(-time.Minute), LastBeat: heard}, 2 * time.Minute},
-		"only heard before":                         {fleet.Runner{Enrolled: now.Add(8 * time.Minute), LastBeat: now.Add(9 * time.Minute)}, 10 * time.Minute},
+		"enrolled before, and heard since": {fleet.Runner{Enrolled: now.Add(8 * time.Minute), LastBeat: heard},
+			2 * time.Minute},
+		"enrolled since": {fleet.Runner{Enrolled: heard.Add(-time.Minute), LastBeat: heard},
+			2 * time.Minute},
+		"only heard before": {
+			fleet.Runner{Enrolled: now.Add(8 * time.Minute), LastBeat: now.Add(9 * time.Minute)}, 10 * time.Minute},
 		"never heard, and enrolled":                 {fleet.Runner{Enrolled: heard}, 2 * time.Minute},
 		"heard before the clock was set by seconds": {fleet.Runner{LastBeat: now.Add(20 * time.Second)}, -20 * time.Second},
 	} {

@@ -147,7 +147,8 @@ func (l *Loop) sendBatch(w *step, p *inventory.Provider, r *row) Effect {
 // were cancelled before have left it. From then on it never changes.
 func (w *step) fixBatch(members []*row) {
 	for n, m := range members {
-		if place := (fleet.BatchPlace{Key: m.provision.Batch.Key, Number: n, Size: len(members)}); m.provision.Batch != place {
+		if place := (fleet.BatchPlace{Key: m.provision.Batch.Key, Number: n,
+			Size: len(members)}); m.provision.Batch != place {
 			m.edit(m.provision).Batch = place
 		}
 	}

@@ -52,11 +52,19 @@ func TestWhichInstancesGoOutTogether(t *testing.T) {
 		requests []planner.Request
 		want     []int
 	}{
-		"as many as the fleet says":            {nil, []planner.Request{plain, plain, plain, plain, plain}, []int{2, 2, 1}},
-		"no more than the plugin takes":        {func(f *fleet.ManagedFleet, p *fleet.ProviderFacts) { f.Batch, p.MaxBatch = 9, 3 }, []planner.Request{plain, plain, plain, plain}, []int{3, 1}},
-		"one by one by default":                {func(f *fleet.ManagedFleet, _ *fleet.ProviderFacts) { f.Batch = 0 }, []planner.Request{plain, plain}, []int{1, 1}},
-		"one by one without verified hosts":    {func(f *fleet.ManagedFleet, _ *fleet.ProviderFacts) { f.Admission.Identity = fleet.IdentityNone }, []planner.Request{plain, plain}, []int{1, 1}},
-		"one by one where the plugin can't":    {func(_ *fleet.ManagedFleet, p *fleet.ProviderFacts) { p.Batches = false }, []planner.Request{plain, plain}, []int{1, 1}},
+		"as many as the fleet says": {nil, []planner.Request{plain, plain, plain, plain, plain}, []int{2, 2, 1}},
+		"no more than the plugin takes": {func(f *fleet.ManagedFleet, p *fleet.ProviderFacts) {
+			f.Batch, p.MaxBatch = 9, 3
+		}, []planner.Request{plain, plain, plain, plain}, []int{3, 1}},
+		"one by one by default": {func(f *fleet.ManagedFleet, _ *fleet.ProviderFacts) {
+			f.Batch = 0
+		}, []planner.Request{plain, plain}, []int{1, 1}},
+		"one by one without verified hosts": {func(f *fleet.ManagedFleet, _ *fleet.ProviderFacts) {
+			f.Admission.Identity = fleet.IdentityNone
+		}, []planner.Request{plain, plain}, []int{1, 1}},
+		"one by one where the plugin can't": {func(_ *fleet.ManagedFleet, p *fleet.ProviderFacts) {
+			p.Batches = false
+		}, []planner.Request{plain, plain}, []int{1, 1}},
 		"the same of zones in turn":            {nil, []planner.Request{a, b, a, b, a}, []int{2, 2, 1}},
 		"the request that tries for room":      {nil, []planner.Request{probe, a, a}, []int{1, 2}},
 		"what is made from another definition": {nil, []planner.Request{a, older, a, older}, []int{2, 2}},

@@ -41,7 +41,8 @@ func (w *step) idleTimeout(r *row) time.Duration {
 	if _, overridden := w.stored.Overrides.ScaleOverride(
 		f,
 		w.now,
-	); overridden || reserved || f.Scaling.Min > 0 || f.Scaling.Warm > 0 || len(f.Scaling.Schedules) > 0 || f.Forecast != (fleet.Forecast{}) || f.Joined || f.Protected ||
+	); overridden || reserved || f.Scaling.Min > 0 || f.Scaling.Warm > 0 || len(f.Scaling.Schedules) > 0 ||
+		f.Forecast != (fleet.Forecast{}) || f.Joined || f.Protected ||
 		r.Cost.Minimum > 0 {
 		return 0
 	}

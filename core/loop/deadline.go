@@ -60,7 +60,8 @@ func (l *Loop) endQuarantine(w *step, r *row) {
 		return
 	}
 	if r.Admission.State != fleet.AdmissionVerified {
-		var why reason.Detail = reason.StateDeadline{State: string(r.State), Limit: reason.Duration(r.fleet.Timeouts.Quarantine)}
+		var why reason.Detail = reason.StateDeadline{State: string(r.State),
+			Limit: reason.Duration(r.fleet.Timeouts.Quarantine)}
 		if w.quarantineLifted(r) {
 			why = reason.QuarantineCleared{}
 		}

@@ -41,7 +41,8 @@ func TestThePageForAuthorsSaysWhatEachClassOfErrorDoes(t *testing.T) {
 			holds = first == 5*time.Minute && needsPerson(class)
 		case strings.HasPrefix(does, "tries again after 5 seconds, doubling to 5 minutes"):
 			holds = doubles && !needsPerson(class) && !market.IsShortage(class)
-		case strings.HasPrefix(does, "doesn't hold the fleet: the place that lacked room isn't used for 5 seconds, doubling to 5 minutes"):
+		case strings.HasPrefix(does,
+			"doesn't hold the fleet: the place that lacked room isn't used for 5 seconds, doubling to 5 minutes"):
 			holds = doubles && market.IsShortage(class)
 		}
 		if !holds {

@@ -98,7 +98,8 @@ func TestABusyRunnerIsNotEndedByItsQuarantine(t *testing.T) {
 	w.settle()
 	i := w.only()
 	w.beat(i.Runner, func(r *fleet.Runner) {
-		r.Report.Phase, r.Report.GroupEmpty, r.Report.Unhealthy = fleet.PhaseRunning, false, "could not remove the files of a job"
+		r.Report.Phase, r.Report.GroupEmpty, r.Report.Unhealthy = fleet.PhaseRunning, false,
+			"could not remove the files of a job"
 	})
 	w.pass(30*time.Hour, func() { w.beat(i.Runner, func(*fleet.Runner) {}) })
 	if got := w.store.instances[i.ID]; got.State != fleet.Quarantined || got.Cause != string(lifecycle.RunnerUnfit) {
@@ -113,7 +114,8 @@ func TestAnOldReportOfHavingStoppedProvesNothing(t *testing.T) {
 	w.remove()
 	w.step() // draining: the order to stop has a name
 	w.beat(i.Runner, func(r *fleet.Runner) {
-		r.Report.Phase, r.Report.GroupEmpty, r.Report.Heard, r.Report.Order = fleet.PhaseStopped, true, "stop", "stop-of-another-drain"
+		r.Report.Phase, r.Report.GroupEmpty, r.Report.Heard, r.Report.Order = fleet.PhaseStopped, true, "stop",
+			"stop-of-another-drain"
 	})
 	w.step()
 	if got := w.only(); got.State != fleet.Draining {

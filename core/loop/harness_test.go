@@ -345,7 +345,8 @@ func (w *world) behave(i fleet.CapacityInstance) {
 	r, enrolled := w.store.runners[id]
 	switch {
 	case !alive || !i.Live():
-	case !enrolled && w.store.operations[i.Key].Batch.Key != "" && i.ProviderInstance == "": // no one can tell yet which host it is
+	// no one can tell yet which host it is
+	case !enrolled && w.store.operations[i.Key].Batch.Key != "" && i.ProviderInstance == "":
 	case !enrolled && (i.State == fleet.Bootstrapping || i.State == fleet.Provisioning):
 		w.enroll(i)
 	case enrolled && lifecycle.InstructionFor(i) == lifecycle.Stop && r.Report.Phase != fleet.PhaseRunning:

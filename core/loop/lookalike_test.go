@@ -38,7 +38,8 @@ func TestRandomInterleavingsAmongLookAlikesTouchNothingOfOthers(t *testing.T) {
 		s.calm()
 	}
 	// What never happened was never tested.
-	for _, event := range []string{"copy", "foreign", "volume", "back", "strip", "orphan removed", "conflict", "volume removed"} {
+	for _, event := range []string{"copy", "foreign", "volume", "back", "strip", "orphan removed", "conflict",
+		"volume removed"} {
 		if reached[event] < max(1, *interleavings/100) {
 			t.Errorf("%q happened %d times in %d worlds", event, reached[event], *interleavings)
 		}
@@ -105,7 +106,8 @@ func (s *somebody) putForeign(id fleet.ProviderInstanceRef) {
 	s.note("foreign")
 	tags := []map[string]string{
 		nil,
-		{inventory.InstallationTag: "demo", inventory.FleetTag: "f1", inventory.InstanceTag: "i", inventory.KeyTag: "unknown"},
+		{inventory.InstallationTag: "demo", inventory.FleetTag: "f1", inventory.InstanceTag: "i",
+			inventory.KeyTag: "unknown"},
 		tagsOf(keyring(9), "demo", "f1", "i", "k"+string(id)),
 		tagsOf(keyring(9), "other", "f1", "i", "k"+string(id)),
 		tagsOf(s.keys, "other", "f1", "i", "k"+string(id)),

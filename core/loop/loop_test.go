@@ -181,7 +181,9 @@ func TestAdmissionJudgesEvidenceAndNotTheAgentsWord(t *testing.T) {
 		},
 		{name: "no isolation where it is required", fleet: isolating, change: func(r *fleet.Runner) {
 			r.Report.IsolationEvidence = "not isolated: as the user 60600 a job can read /etc/forgeyard/bootstrap.json"
-		}, want: fleet.AdmissionRejected, why: reason.JobsNotIsolated{Message: "not isolated: as the user 60600 a job can read /etc/forgeyard/bootstrap.json"}},
+		}, want: fleet.AdmissionRejected,
+			why: reason.JobsNotIsolated{
+				Message: "not isolated: as the user 60600 a job can read /etc/forgeyard/bootstrap.json"}},
 		{
 			name:   "isolation that is still looked at",
 			fleet:  isolating,

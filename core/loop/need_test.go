@@ -111,7 +111,8 @@ func (w *world) threeDays(needed int) {
 	runs := map[forecast.Slot]forecast.Run{}
 	for day := range forecast.Slot(3) {
 		begin := noon - (3-day)*288
-		for _, run := range []forecast.Run{{First: begin, Last: begin + 11}, {First: begin + 12, Last: begin + 35, Needed: needed}, {First: begin + 36, Last: begin + 287}} {
+		for _, run := range []forecast.Run{{First: begin, Last: begin + 11},
+			{First: begin + 12, Last: begin + 35, Needed: needed}, {First: begin + 36, Last: begin + 287}} {
 			runs[run.First] = run
 		}
 	}

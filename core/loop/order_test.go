@@ -166,8 +166,9 @@ func TestADrainIsForcedOnlyWhereNoNewJobCanCome(t *testing.T) {
 
 func TestAForeignResourceIsRemovedWhenAPersonAdoptsIt(t *testing.T) {
 	for name, foreign := range map[string]fleet.Resource{
-		"a machine without tags":      {ID: "x", State: fleet.ResourceRunning},
-		"a machine with our tags":     stranger("x", map[string]string{inventory.KeyTag: "k", inventory.InstallationTag: "demo"}),
+		"a machine without tags": {ID: "x", State: fleet.ResourceRunning},
+		"a machine with our tags": stranger("x",
+			map[string]string{inventory.KeyTag: "k", inventory.InstallationTag: "demo"}),
 		"a machine of another key id": stranger("x", tagsOf(keyring(9), "demo", "f1", "i", "k")),
 		"a volume":                    {ID: "x", Kind: "volume"},
 	} {

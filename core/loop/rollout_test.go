@@ -111,11 +111,21 @@ func TestWhatSpeaksAgainstANewImage(t *testing.T) {
 		change func(r *row)
 		want   bool
 	}{
-		{"its boot took too long", fleet.Bootstrapping, lifecycle.DeadlinePassed, func(r *row) { r.State = fleet.Failed }, true},
-		{"its provider never showed it", fleet.Provisioning, lifecycle.DeadlinePassed, func(r *row) { r.State, r.ProviderInstance = fleet.Failed, "" }, false},
-		{"its quarantine is over", fleet.Quarantined, lifecycle.DeadlinePassed, func(r *row) { r.State = fleet.Terminating }, false},
-		{"it was refused as invalid", fleet.Provisioning, lifecycle.NothingCreated, func(r *row) { r.provision.Class = fleet.ErrorInvalid }, true},
-		{"there was no room", fleet.Provisioning, lifecycle.NothingCreated, func(r *row) { r.provision.Class = fleet.ErrorCapacity }, false},
+		{"its boot took too long", fleet.Bootstrapping, lifecycle.DeadlinePassed, func(r *row) {
+			r.State = fleet.Failed
+		}, true},
+		{"its provider never showed it", fleet.Provisioning, lifecycle.DeadlinePassed, func(r *row) {
+			r.State, r.ProviderInstance = fleet.Failed, ""
+		}, false},
+		{"its quarantine is over", fleet.Quarantined, lifecycle.DeadlinePassed, func(r *row) {
+			r.State = fleet.Terminating
+		}, false},
+		{"it was refused as invalid", fleet.Provisioning, lifecycle.NothingCreated, func(r *row) {
+			r.provision.Class = fleet.ErrorInvalid
+		}, true},
+		{"there was no room", fleet.Provisioning, lifecycle.NothingCreated, func(r *row) {
+			r.provision.Class = fleet.ErrorCapacity
+		}, false},
 		{"it isn't what it says", fleet.Enrolling, lifecycle.EvidenceFailed, nil, true},
 		{"it was refused", fleet.Enrolling, lifecycle.AdmissionRefused, nil, true},
 		{"its clean-up failed", fleet.Healthy, lifecycle.RunnerUnfit, nil, true},
@@ -124,11 +134,17 @@ func TestWhatSpeaksAgainstANewImage(t *testing.T) {
 		{"it is gone, as its provider had said", fleet.Healthy, lifecycle.ProvenGone, func(r *row) {
 			r.Interruption = &fleet.Interruption{Notice: fleet.Notice{Kind: fleet.NoticeInterruption}}
 		}, false},
-		{"it was reclaimed without a word", fleet.Healthy, lifecycle.ProvenGone, func(r *row) { r.fleet.Lifetime = fleet.LifetimePreemptible }, false},
+		{"it was reclaimed without a word", fleet.Healthy, lifecycle.ProvenGone, func(r *row) {
+			r.fleet.Lifetime = fleet.LifetimePreemptible
+		}, false},
 		{"it was ended", fleet.Terminating, lifecycle.ProvenGone, nil, false},
-		{"it left after its one job", fleet.Healthy, lifecycle.RunnerLeft, func(r *row) { r.runner.Report.JobsRun = 1 }, false},
+		{"it left after its one job", fleet.Healthy, lifecycle.RunnerLeft, func(r *row) {
+			r.runner.Report.JobsRun = 1
+		}, false},
 		{"it left without a job", fleet.Healthy, lifecycle.RunnerLeft, nil, true},
-		{"it left for want of work, as it was told", fleet.Healthy, lifecycle.RunnerLeft, func(r *row) { r.Scheduling.Leaves = true }, false},
+		{"it left for want of work, as it was told", fleet.Healthy, lifecycle.RunnerLeft, func(r *row) {
+			r.Scheduling.Leaves = true
+		}, false},
 		{"it was drained", fleet.Healthy, lifecycle.ForScaleDown, nil, false},
 		{"a person quarantined it", fleet.Healthy, lifecycle.ForQuarantine, func(r *row) { r.ID = "odd" }, true},
 		{"a person quarantined its fleet", fleet.Healthy, lifecycle.ForQuarantine, func(r *row) { r.Fleet = "f9" }, false},

@@ -209,7 +209,8 @@ func TestNobodyClosesARequestWhoseCallStillRuns(t *testing.T) {
 		w.inspect()
 	}
 	p := take[Provision](w)
-	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown}) // our deadline: the call continues
+	// our deadline: the call continues
+	w.step(ProvisionAnswered{Operation: p.Operation.ID, Outcome: fleet.ProvisionUnknown})
 	w.inFlight[p.Operation.ID] = true
 	i := w.only()
 	w.step(

@@ -101,19 +101,30 @@ func TestEveryMove(t *testing.T) {
 		want  State
 	}
 	for name, moves := range map[string][]move{
-		"opens, and time half opens it":                  {{0, fail("k1"), Open}, {4 * time.Second, pass, Open}, {time.Second, pass, HalfOpen}},
-		"a burst that was under way counts once":         {{0, fail("k1"), Open}, {0, fail("k2"), Open}, {0, fail("k3"), Open}, {5 * time.Second, pass, HalfOpen}},
-		"the probe's success closes it":                  {{0, fail("k1"), Open}, {5 * time.Second, begin("k2"), Probing}, {0, work("k2"), Closed}},
-		"the probe's failure opens it for twice as long": {{0, fail("k1"), Open}, {5 * time.Second, begin("k2"), Probing}, {0, fail("k2"), Open}, {9 * time.Second, pass, Open}, {time.Second, pass, HalfOpen}},
-		"there is one probe":                             {{0, fail("k1"), Open}, {5 * time.Second, begin("k2"), Probing}, {0, begin("k3"), Probing}, {0, fail("k3"), Probing}, {0, fail("k2"), Open}},
-		"an open one takes no probe":                     {{0, fail("k1"), Open}, {0, begin("k2"), Open}, {5 * time.Second, pass, HalfOpen}},
-		"any success closes it":                          {{0, fail("k1"), Open}, {0, work("k2"), Closed}},
-		"a probe that ended otherwise makes room":        {{0, fail("k1"), Open}, {5 * time.Second, begin("k2"), Probing}, {0, over, HalfOpen}},
-		"a probe that lasts too long makes room":         {{0, fail("k1"), Open}, {5 * time.Second, begin("k2"), Probing}, {probeLimit - 1, pass, Probing}, {1, pass, HalfOpen}},
-		"what no one tries is forgotten":                 {{0, fail("k1"), Open}, {2 * forgetAfter, pass, Closed}},
-		"a success closes what time half opened":         {{0, fail("k1"), Open}, {5 * time.Second, pass, HalfOpen}, {0, work("k2"), Closed}},
-		"a clock that is set back doesn't keep a probe":  {{0, fail("k1"), Open}, {5 * time.Second, begin("k2"), Probing}, {-100 * time.Hour, pass, Probing}, {probeLimit, pass, HalfOpen}},
-		"a clock that is set back doesn't keep it open":  {{0, fail("k1"), Open}, {-100 * time.Hour, pass, Open}, {5 * time.Second, pass, HalfOpen}},
+		"opens, and time half opens it": {{0, fail("k1"), Open}, {4 * time.Second, pass, Open},
+			{time.Second, pass, HalfOpen}},
+		"a burst that was under way counts once": {{0, fail("k1"), Open}, {0, fail("k2"), Open},
+			{0, fail("k3"), Open}, {5 * time.Second, pass, HalfOpen}},
+		"the probe's success closes it": {{0, fail("k1"), Open}, {5 * time.Second, begin("k2"), Probing},
+			{0, work("k2"), Closed}},
+		"the probe's failure opens it for twice as long": {{0, fail("k1"), Open}, {5 * time.Second, begin("k2"), Probing},
+			{0, fail("k2"), Open}, {9 * time.Second, pass, Open}, {time.Second, pass, HalfOpen}},
+		"there is one probe": {{0, fail("k1"), Open}, {5 * time.Second, begin("k2"), Probing},
+			{0, begin("k3"), Probing}, {0, fail("k3"), Probing}, {0, fail("k2"), Open}},
+		"an open one takes no probe": {{0, fail("k1"), Open}, {0, begin("k2"), Open},
+			{5 * time.Second, pass, HalfOpen}},
+		"any success closes it": {{0, fail("k1"), Open}, {0, work("k2"), Closed}},
+		"a probe that ended otherwise makes room": {{0, fail("k1"), Open}, {5 * time.Second, begin("k2"), Probing},
+			{0, over, HalfOpen}},
+		"a probe that lasts too long makes room": {{0, fail("k1"), Open}, {5 * time.Second, begin("k2"), Probing},
+			{probeLimit - 1, pass, Probing}, {1, pass, HalfOpen}},
+		"what no one tries is forgotten": {{0, fail("k1"), Open}, {2 * forgetAfter, pass, Closed}},
+		"a success closes what time half opened": {{0, fail("k1"), Open}, {5 * time.Second, pass, HalfOpen},
+			{0, work("k2"), Closed}},
+		"a clock that is set back doesn't keep a probe": {{0, fail("k1"), Open}, {5 * time.Second, begin("k2"), Probing},
+			{-100 * time.Hour, pass, Probing}, {probeLimit, pass, HalfOpen}},
+		"a clock that is set back doesn't keep it open": {{0, fail("k1"), Open}, {-100 * time.Hour, pass, Open},
+			{5 * time.Second, pass, HalfOpen}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cs, now := Circuits{}, noon
@@ -136,7 +147,8 @@ func TestWaitsDoubleAreBoundedAndListenToTheProvider(t *testing.T) {
 		want     time.Duration
 	}{
 		{1, 0, 0, 5 * time.Second}, {2, 0, 0, 10 * time.Second}, {7, 0, 0, LongestWait}, {1 << 40, 0, 0, LongestWait},
-		{1, 0.5, 0, 5500 * time.Millisecond}, {1, 17, 0, 6 * time.Second}, {1, 0, time.Minute, time.Minute}, {1, 0, 1000 * time.Hour, time.Hour},
+		{1, 0.5, 0, 5500 * time.Millisecond}, {1, 17, 0, 6 * time.Second}, {1, 0, time.Minute, time.Minute},
+		{1, 0, 1000 * time.Hour, time.Hour},
 	} {
 		if got := waitFor(test.failures, test.random, test.asked); got != test.want {
 			t.Errorf(

@@ -25,9 +25,10 @@ type FreezeProviderRequest struct {
 
 const (
 	freezeUseCase = "freeze"
-	frozen        = "frozen: nothing starts, drains or ends; inspections continue, and provider calls already sent are completed"
-	frozenDown    = "instances start, and none is removed for lack of jobs, age or a newer definition"
-	notFrozen     = "the freeze is cleared: pending operations resume"
+	frozen        = "frozen: nothing starts, drains or ends; inspections continue, and provider calls already sent " +
+		"are completed"
+	frozenDown = "instances start, and none is removed for lack of jobs, age or a newer definition"
+	notFrozen  = "the freeze is cleared: pending operations resume"
 )
 
 func frozenText(scaleUpOnly bool) string {

@@ -130,7 +130,8 @@ func takenBy(s snapshot.State, i fleet.CapacityInstance, claim fleet.AssetClaim)
 		)
 	}
 	return access.Conflict(
-		"the host %s is joined to %s (instance %s is %s); to release it, remove it from the fleet's hosts or the inventory, and apply",
+		"the host %s is joined to %s (instance %s is %s); to release it, remove it from the fleet's hosts or the "+
+			"inventory, and apply",
 		claim.Asset,
 		address,
 		i.ID,

@@ -56,7 +56,8 @@ func (v *validation) pin(r PinRequest) (override, error) {
 		subject: ofFleet(i, address),
 		until:   p.Until,
 		done: fmt.Sprintf(
-			"pinned until %s: a scale-down, max_age and a rollout leave it; drain, a quarantine and its provider still remove it",
+			"pinned until %s: a scale-down, max_age and a rollout leave it; drain, a quarantine and its provider "+
+				"still remove it",
 			fleet.TimeText(p.Until),
 		),
 	}, nil

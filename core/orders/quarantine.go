@@ -25,7 +25,8 @@ type QuarantineImageRequest struct{ Image, Reason string }
 const quarantineUseCase = "quarantine"
 
 // released is what the end of a quarantine does.
-const released = "cleared: the quarantined instances are removed once they run no job, and replaced where they are still needed"
+const released = "cleared: the quarantined instances are removed once they run no job, and replaced where they are " +
+	"still needed"
 
 // QuarantineFleet takes a fleet's instances out of work and lets no new ones come.
 func (h Handler) QuarantineFleet(ctx context.Context, r QuarantineFleetRequest) (OverrideReceipt, error) {
@@ -55,7 +56,8 @@ func (h Handler) QuarantineInstance(ctx context.Context, r QuarantineInstanceReq
 			stored:  fleet.Quarantine{Instance: i.ID, Attribution: v.decided},
 			subject: ofFleet(i, address),
 			done: fmt.Sprintf(
-				"quarantined: it takes no jobs, and its running job continues; it is removed after timeouts.quarantine. To give its job up: forgeyard-fleet drain %s --force",
+				"quarantined: it takes no jobs, and its running job continues; it is removed after timeouts.quarantine. To give "+
+					"its job up: forgeyard-fleet drain %s --force",
 				i.ID,
 			),
 		}, err

@@ -147,7 +147,8 @@ func reservationProblem(r fleet.CapacityReservation, now time.Time) string {
 	case r.Dedicated && r.Scope == fleet.FleetScope{}:
 		return "dedicated capacity needs a tenant or a project"
 	}
-	for _, text := range []struct{ of, is string }{{"reason", r.Made.Reason}, {"tenant", r.Scope.Tenant}, {"project", r.Scope.Project}} {
+	for _, text := range []struct{ of, is string }{{"reason", r.Made.Reason}, {"tenant", r.Scope.Tenant},
+		{"project", r.Scope.Project}} {
 		if why := TextProblem(text.is); why != "" {
 			return "the " + text.of + " " + why
 		}

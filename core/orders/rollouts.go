@@ -179,7 +179,8 @@ func (v *validation) rollout(f fleet.ManagedFleet, order fleet.RolloutOrder) (ro
 				f.Address,
 			)
 		}
-		r.done = "paused until image rollout --resume: no instance is replaced, and missing ones are made from the last known good image"
+		r.done = "paused until image rollout --resume: no instance is replaced, and missing ones are made from the last " +
+			"known good image"
 		r.changed = last.Action != fleet.PauseRollout
 		return r, nil
 	}
@@ -233,7 +234,8 @@ func (v *validation) rollBack(r rolloutChange, last fleet.RolloutOrder) (rollout
 		return r, nil
 	}
 	return r, access.Conflict(
-		"%s can't be rolled back: it has no earlier known good image%s. An image is known good once its canaries have soaked; to boot another image, change the file and apply",
+		"%s can't be rolled back: it has no earlier known good image%s. An image is known good once its canaries have "+
+			"soaked; to boot another image, change the file and apply",
 		f.Address,
 		barred,
 	)

@@ -87,7 +87,8 @@ func readPrivately(path string) ([]byte, error) {
 		return nil, &KeyFileError{
 			path,
 			fmt.Sprintf(
-				"can be read by other users (mode %04o); run `chmod 600` on it, and if others may have read it, replace the installation's keys",
+				"can be read by other users (mode %04o); run `chmod 600` on it, and if others may have read it, replace the "+
+					"installation's keys",
 				mode,
 			),
 		}
@@ -146,7 +147,8 @@ type KeyMismatchError struct {
 
 func (e *KeyMismatchError) Error() string {
 	return fmt.Sprintf(
-		"the %s in the state folder is %s, but the store was written with %s: restore the keys folder that belongs to this store, or use another state folder",
+		"the %s in the state folder is %s, but the store was written with %s: restore the keys folder that belongs to this "+
+			"store, or use another state folder",
 		e.Name,
 		e.Have,
 		e.Stored,

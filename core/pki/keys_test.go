@@ -288,11 +288,19 @@ func TestTokens(t *testing.T) {
 		{"the token of the operation is good", tokens, token, operation, true},
 		{"a token with one letter changed is not", tokens, token[:len(token)-2] + "ab", operation, false},
 		{"nor one of another installation", others, token, operation, false},
-		{"nor one with another nonce", tokens, token, changed(func(o *fleet.Operation) { o.Nonce = make([]byte, 16) }), false},
+		{"nor one with another nonce", tokens, token, changed(func(o *fleet.Operation) {
+			o.Nonce = make([]byte, 16)
+		}), false},
 		{"nor one whose hash isn't stored", tokens, token, changed(func(o *fleet.Operation) { o.TokenHash = "" }), false},
-		{"nor one with another hash stored", tokens, token, changed(func(o *fleet.Operation) { o.TokenHash = tokens.Hash("x") }), false},
-		{"nor one that names another operation", tokens, renamed, changed(func(o *fleet.Operation) { o.ID, o.TokenHash = other, tokens.Hash(renamed) }), false},
-		{"nor any for an operation without a nonce", tokens, tokens.Token(id, nil), changed(func(o *fleet.Operation) { o.Nonce = nil }), false},
+		{"nor one with another hash stored", tokens, token, changed(func(o *fleet.Operation) {
+			o.TokenHash = tokens.Hash("x")
+		}), false},
+		{"nor one that names another operation", tokens, renamed, changed(func(o *fleet.Operation) {
+			o.ID, o.TokenHash = other, tokens.Hash(renamed)
+		}), false},
+		{"nor any for an operation without a nonce", tokens, tokens.Token(id, nil), changed(func(o *fleet.Operation) {
+			o.Nonce = nil
+		}), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.tokens.Verify(c.token, c.operation) != c.good {

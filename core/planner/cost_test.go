@@ -77,30 +77,44 @@ func TestAGuardrailSaysWhatItLeavesInOneSentence(t *testing.T) {
 		says        string
 		next        time.Time
 	}{
-		{"26 hosts, and no other fits into the hour", limited(30, 40, 500, 0), hosts(limited(30, 40, 500, 0), 26, morning), nil, fleet.Overrides{}, 0, 26,
+		{"26 hosts, and no other fits into the hour", limited(30, 40, 500, 0), hosts(limited(30, 40, 500, 0), 26, morning),
+			nil, fleet.Overrides{}, 0, 26,
 			"limited by max_hourly = 5 USD: 26 instances cost 4.992 USD an hour, and one more costs 0.192 USD", time.Time{}},
 		{"two more fit", limited(30, 40, 500, 0), hosts(limited(30, 40, 500, 0), 24, morning), nil, fleet.Overrides{}, 2, 26,
-			"limited by max_hourly = 5 USD: with 2 more, 26 instances cost 4.992 USD an hour, and another one costs 0.192 USD", time.Time{}},
+			"limited by max_hourly = 5 USD: with 2 more, 26 instances cost 4.992 USD an hour, and another one costs 0.192 USD",
+			time.Time{}},
 		{"a host costs more than the hour may", limited(1, 4, 10, 0), nil, nil, fleet.Overrides{}, 0, 0,
 			"limited by max_hourly = 0.1 USD: one instance costs 0.192 USD an hour", time.Time{}},
 		// 18 hours of each of ten, and 12 hours of another: 34.56 and 2.304.
-		{"the day is spent if all run on", limited(30, 40, 0, 3500), hosts(limited(30, 40, 0, 3500), 10, morning), nil, fleet.Overrides{}, 0, 10,
-			"limited by max_daily = 35 USD: today (UTC) costs 34.56 USD if all instances run on, and one more fits from 21:43 UTC on", now.Add(9*time.Hour + 42*time.Minute + 30*time.Second)},
+		{"the day is spent if all run on", limited(30, 40, 0, 3500), hosts(limited(30, 40, 0, 3500), 10, morning), nil,
+			fleet.Overrides{}, 0, 10,
+			"limited by max_daily = 35 USD: today (UTC) costs 34.56 USD if all instances run on, and one more fits from " +
+				"21:43 UTC on", now.Add(9*time.Hour + 42*time.Minute + 30*time.Second)},
 		// Neither of two that wait has started: both fit from when each costs half of what is left.
-		{"one more fits into the day", limited(30, 40, 0, 3700), hosts(limited(30, 40, 0, 3700), 10, morning), nil, fleet.Overrides{}, 1, 11,
-			"limited by max_daily = 37 USD: today (UTC) costs 36.87 USD if all instances and 1 more run on, and one more fits from 23:18 UTC on", now.Add(5*time.Hour + 38*time.Minute + 45*time.Second)},
+		{"one more fits into the day", limited(30, 40, 0, 3700), hosts(limited(30, 40, 0, 3700), 10, morning), nil,
+			fleet.Overrides{}, 1, 11,
+			"limited by max_daily = 37 USD: today (UTC) costs 36.87 USD if all instances and 1 more run on, and one more fits " +
+				"from 23:18 UTC on", now.Add(5*time.Hour + 38*time.Minute + 45*time.Second)},
 		{"what has ended today counts", limited(1, 4, 0, 600), nil, ended(limited(1, 4, 0, 600), 6), fleet.Overrides{}, 0, 0,
-			"limited by max_daily = 6 USD: today (UTC) has cost 6 USD, and no other fits before 00:00 UTC", now.Add(12 * time.Hour)},
-		{"what ended yesterday doesn't, but for its part of today", limited(1, 4, 0, 2400), nil, ended(limited(1, 4, 0, 2400), 36), fleet.Overrides{}, 1, 1, "", now.Add(time.Hour + 35*time.Minute)},
+			"limited by max_daily = 6 USD: today (UTC) has cost 6 USD, and no other fits before 00:00 UTC",
+			now.Add(12 * time.Hour)},
+		{"what ended yesterday doesn't, but for its part of today", limited(1, 4, 0, 2400), nil,
+			ended(limited(1, 4, 0, 2400), 36), fleet.Overrides{}, 1, 1, "", now.Add(time.Hour + 35*time.Minute)},
 		{"a minimum counts whole, though the day ends before", mac, nil, nil, fleet.Overrides{}, 0, 0,
-			"limited by max_daily = 4 USD: today (UTC) has cost 0 USD, and no other fits before 00:00 UTC", now.Add(12 * time.Hour)},
+			"limited by max_daily = 4 USD: today (UTC) has cost 0 USD, and no other fits before 00:00 UTC",
+			now.Add(12 * time.Hour)},
 		{"no one says what a new host costs", unknown, nil, nil, fleet.Overrides{}, 0, 0, "", time.Time{}},
 		{"currencies don't mix", euro, abroad, nil, fleet.Overrides{}, 0, 1,
-			"limited by max_hourly = 5 USD, which can't be checked: today's costs are in USD and in EUR, and nothing converts between currencies", time.Time{}},
-		{"a cost override raises it", two, hosts(two, 5, morning)[:4], nil, costOverride(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 1, 5, "", now.Add(time.Hour)},
-		{"and is named where the raised limit binds", limited(40, 40, 100, 0), hosts(two, 5, morning), nil, costOverride(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 5, 10,
-			"limited by max_hourly = 2 USD (cost override by ada until 2026-11-29 13:00 UTC: incident 12): with 5 more, 10 instances cost 1.92 USD an hour, and another one costs 0.192 USD", now.Add(time.Hour)},
-		{"an expired cost override no longer counts", two, hosts(two, 5, morning)[:5], nil, costOverride(two, fleet.Money{}, fleet.Money{}, now), 0, 5, "", time.Time{}},
+			"limited by max_hourly = 5 USD, which can't be checked: today's costs are in USD and in EUR, and nothing converts " +
+				"between currencies", time.Time{}},
+		{"a cost override raises it", two, hosts(two, 5, morning)[:4], nil,
+			costOverride(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 1, 5, "", now.Add(time.Hour)},
+		{"and is named where the raised limit binds", limited(40, 40, 100, 0), hosts(two, 5, morning), nil,
+			costOverride(two, usd(2_000_000), fleet.Money{}, now.Add(time.Hour)), 5, 10,
+			"limited by max_hourly = 2 USD (cost override by ada until 2026-11-29 13:00 UTC: incident 12): with 5 more, 10 " +
+				"instances cost 1.92 USD an hour, and another one costs 0.192 USD", now.Add(time.Hour)},
+		{"an expired cost override no longer counts", two, hosts(two, 5, morning)[:5], nil,
+			costOverride(two, fleet.Money{}, fleet.Money{}, now), 0, 5, "", time.Time{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			in := input{
@@ -179,8 +193,9 @@ func TestOffersThatDontFitAreLeftOutBeforeAHostIs(t *testing.T) {
 		want string
 	}{
 		// Of 0.7 USD the three that follow take 0.3 at least.
-		"the dear one is an alternative as far as all can be paid for": {selling(f, nil, cheap, dear), "a/m b/m | a/m | a/m | a/m"},
-		"the cheap one has no room, and two dear ones fit":             {selling(f, without(time.Second, "a"), cheap, dear), "b/m | b/m"},
+		"the dear one is an alternative as far as all can be paid for": {selling(f, nil, cheap, dear),
+			"a/m b/m | a/m | a/m | a/m"},
+		"the cheap one has no room, and two dear ones fit": {selling(f, without(time.Second, "a"), cheap, dear), "b/m | b/m"},
 	} {
 		if p := planInput(test.in).Fleets[0]; requested(p) != test.want {
 			t.Errorf("%s: %q, want %q (%+v)", name, requested(p), test.want, p.Waiting)
@@ -198,7 +213,8 @@ func TestWhatAFleetMayNotPayForGoesToAnotherOrWaitsAndSaysWhy(t *testing.T) {
 	}
 	in.Fleets = in.Fleets[:1]
 	out := planInput(in)
-	const want = "4 queued jobs without capacity: fleet.demo can't grow now, limited by max_hourly = 0.15 USD: with 1 more, 1 instance costs 0.1 USD an hour, and another one costs 0.1 USD"
+	const want = "4 queued jobs without capacity: fleet.demo can't grow now, limited by max_hourly = 0.15 USD: with 1 " +
+		"more, 1 instance costs 0.1 USD an hour, and another one costs 0.1 USD"
 	if len(out.Unplaced) != 1 || out.Unplaced[0].Reason.Text() != want {
 		t.Errorf("one fleet: %+v", out.Unplaced)
 	}
@@ -211,7 +227,9 @@ func TestAGuardrailThatNoAmountFitsIntoNeverWraps(t *testing.T) {
 	huge := fleet.Money{Micros: math.MaxInt64 - 1, Currency: "USD"}
 	f := sampleFleet(9, 9, 0)
 	f.Cost = fleet.CostPolicy{Hourly: huge, MaxHourly: huge, MaxDaily: huge, Minimum: 1000 * time.Hour}
-	p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: hosts(f, 3, now.Add(-time.Hour))}).Fleets[0]
+	p := planInput(
+		input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f},
+			Instances: hosts(f, 3, now.Add(-time.Hour))}).Fleets[0]
 	if p.Create != 0 || p.Cost.Hourly.Micros != math.MaxInt64 || p.Cost.Whole.Micros != math.MaxInt64 {
 		t.Errorf("%s, %+v", story(p), p.Cost)
 	}
@@ -387,7 +405,9 @@ func TestACostOverrideIsShownWithTheLimitsThatHold(t *testing.T) {
 		// Less than the file's, or of another currency, is what the file may say since.
 		"less than the file's": {usd(1), fleet.Money{Micros: 99_000_000, Currency: "EUR"}, "1 USD", "9 USD"},
 	} {
-		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Overrides: costOverride(f, test.hourly, test.daily, later)}).Fleets[0]
+		p := planInput(
+			input{Now: now, Fleets: []fleet.ManagedFleet{f},
+				Overrides: costOverride(f, test.hourly, test.daily, later)}).Fleets[0]
 		want := reason.Of(
 			reason.CostOverrideInForce{
 				Fleet:     "demo",

@@ -83,33 +83,58 @@ func TestDemandMakesAndTakesCapacity(t *testing.T) {
 	}{
 		{"two jobs share a host of two slots", f, nil, demand(waiting(2)), time.Time{}, 1, "create 1"},
 		{"the third needs another", f, nil, demand(waiting(3)), time.Time{}, 2, "create 2"},
-		{"a job that fills a host shares it with no one", f, nil, demand(fleet.QueuedDemand{Resources: fleet.ResourceCapacity{CPUMilli: 4000}, Count: 2, Admissible: 2}), time.Time{}, 2, "create 2"},
-		{"what quota blocks asks for nothing", f, nil, demand(fleet.QueuedDemand{Count: 9, Admissible: 0}), time.Time{}, 0, "nothing"},
+		{"a job that fills a host shares it with no one", f, nil,
+			demand(fleet.QueuedDemand{Resources: fleet.ResourceCapacity{CPUMilli: 4000}, Count: 2, Admissible: 2}), time.Time{},
+			2, "create 2"},
+		{"what quota blocks asks for nothing", f, nil, demand(fleet.QueuedDemand{Count: 9, Admissible: 0}), time.Time{}, 0,
+			"nothing"},
 		{"max binds", f, nil, demand(waiting(100)), time.Time{}, 4, "create 4"},
-		{"booting hosts are counted", f, instances(f, fleet.Provisioning, fleet.Bootstrapping), demand(waiting(4)), time.Time{}, 2, "nothing"},
-		{"free slots of running hosts are counted", f, []snapshot.Instance{leased(f, 0, 1)}, demand(waiting(1)), time.Time{}, 1, "nothing"},
-		{"a full host takes nothing more", f, []snapshot.Instance{leased(f, 0, 2)}, demand(waiting(1)), time.Time{}, 2, "create 1"},
-		{"draining hosts are no capacity", f, []snapshot.Instance{cordoned(f, 0, lifecycle.ForOperator, fleet.Cordoned)}, demand(waiting(1)), time.Time{}, 1, "create 1"},
-		{"a scale-down is taken back before a host is made", f, []snapshot.Instance{cordoned(f, 0, lifecycle.ForScaleDown, fleet.Cordoned)}, demand(waiting(1)), time.Time{}, 1, "reactivate i00 (demand_back)"},
-		{"one that was told to stop never comes back", f, []snapshot.Instance{cordoned(f, 0, lifecycle.ForScaleDown, fleet.Stopping)}, demand(waiting(1)), time.Time{}, 1, "create 1"},
+		{"booting hosts are counted", f, instances(f, fleet.Provisioning, fleet.Bootstrapping), demand(waiting(4)),
+			time.Time{}, 2, "nothing"},
+		{"free slots of running hosts are counted", f, []snapshot.Instance{leased(f, 0, 1)}, demand(waiting(1)), time.Time{},
+			1, "nothing"},
+		{"a full host takes nothing more", f, []snapshot.Instance{leased(f, 0, 2)}, demand(waiting(1)), time.Time{}, 2,
+			"create 1"},
+		{"draining hosts are no capacity", f, []snapshot.Instance{cordoned(f, 0, lifecycle.ForOperator, fleet.Cordoned)},
+			demand(waiting(1)), time.Time{}, 1, "create 1"},
+		{"a scale-down is taken back before a host is made", f,
+			[]snapshot.Instance{cordoned(f, 0, lifecycle.ForScaleDown, fleet.Cordoned)}, demand(waiting(1)), time.Time{}, 1,
+			"reactivate i00 (demand_back)"},
+		{"one that was told to stop never comes back", f,
+			[]snapshot.Instance{cordoned(f, 0, lifecycle.ForScaleDown, fleet.Stopping)}, demand(waiting(1)), time.Time{}, 1,
+			"create 1"},
 		{"warm hosts come on top", burst(0, 4, 1), nil, demand(waiting(2)), time.Time{}, 2, "create 2"},
 		{"min holds without demand", burst(2, 4, 0), nil, demand(), time.Time{}, 2, "create 2"},
 		{"a step is as large as it may be", stepped, nil, demand(waiting(20)), time.Time{}, 10, "create 3, step_limit"},
-		{"an idle host leaves after its grace", f, []snapshot.Instance{idle(f, 0, 11*time.Minute)}, demand(), time.Time{}, 0, "drain i00 (scale_down)"},
+		{"an idle host leaves after its grace", f, []snapshot.Instance{idle(f, 0, 11*time.Minute)}, demand(), time.Time{}, 0,
+			"drain i00 (scale_down)"},
 		{"and not before", f, []snapshot.Instance{idle(f, 0, 9*time.Minute)}, demand(), time.Time{}, 0, "idle_grace"},
-		{"one that was never seen idle doesn't leave", f, []snapshot.Instance{{CapacityInstance: idle(f, 0, 0).CapacityInstance}}, demand(), time.Time{}, 0, "idle_grace"},
+		{"one that was never seen idle doesn't leave", f,
+			[]snapshot.Instance{{CapacityInstance: idle(f, 0, 0).CapacityInstance}}, demand(), time.Time{}, 0, "idle_grace"},
 		{"a host with a lease never leaves", f, []snapshot.Instance{leased(f, 0, 1)}, demand(), time.Time{}, 1, "nothing"},
-		{"steps down are bounded", gentle, []snapshot.Instance{idle(gentle, 0, time.Hour), idle(gentle, 1, time.Hour)}, demand(), time.Time{}, 0, "drain i00 (scale_down)"},
-		{"no step down right after a step up", f, []snapshot.Instance{idle(f, 0, time.Hour)}, demand(), now.Add(-time.Minute), 0, "cooldown"},
-		{"the host that work waits for stays", f, []snapshot.Instance{idle(f, 0, time.Hour), idle(f, 1, time.Hour)}, demand(waiting(1)), time.Time{}, 1, "drain i01 (scale_down)"},
+		{"steps down are bounded", gentle, []snapshot.Instance{idle(gentle, 0, time.Hour), idle(gentle, 1, time.Hour)},
+			demand(), time.Time{}, 0, "drain i00 (scale_down)"},
+		{"no step down right after a step up", f, []snapshot.Instance{idle(f, 0, time.Hour)}, demand(),
+			now.Add(-time.Minute), 0, "cooldown"},
+		{"the host that work waits for stays", f, []snapshot.Instance{idle(f, 0, time.Hour), idle(f, 1, time.Hour)},
+			demand(waiting(1)), time.Time{}, 1, "drain i01 (scale_down)"},
 		{"a booting host is let come up", f, instances(f, fleet.Bootstrapping), demand(), time.Time{}, 0, "nothing"},
-		{"a request that never went out is cancelled", f, instances(f, fleet.Requested), demand(), time.Time{}, 0, "cancel i00 (cancelled)"},
-		{"a runner that is too old leaves even with a lease, and another comes for what waits", aged, []snapshot.Instance{leased(aged, 0, 2)}, demand(waiting(1)), time.Time{}, 2, "create 2, drain i00 (max_age)"},
-		{"of two that are too old one leaves at a time", aged, []snapshot.Instance{idle(aged, 0, 0), idle(aged, 1, 0)}, demand(waiting(4)), time.Time{}, 2, "create 1, drain i00 (max_age)"},
-		{"what works for another scheduler is not capacity for this one", f, []snapshot.Instance{elsewhere(f, 0)}, demand(waiting(1)), time.Time{}, 1, "drain i00 (rollout)"},
-		{"a protected fleet doesn't follow demand", protected, nil, demand(waiting(20)), time.Time{}, 10, "create 1, fleet_protected"},
-		{"nor does it shrink by itself", protected, []snapshot.Instance{idle(protected, 0, time.Hour), idle(protected, 1, time.Hour)}, demand(), time.Time{}, 1, "fleet_protected"},
-		{"a scheduler that can't be seen takes nothing away", f, []snapshot.Instance{idle(f, 0, time.Hour)}, map[fleet.SchedulerAddress]snapshot.Demand{ci: {Unobserved: reason.Of(reason.SchedulerError{Message: "it answered 503"})}}, time.Time{}, 1, "nothing"},
+		{"a request that never went out is cancelled", f, instances(f, fleet.Requested), demand(), time.Time{}, 0,
+			"cancel i00 (cancelled)"},
+		{"a runner that is too old leaves even with a lease, and another comes for what waits", aged,
+			[]snapshot.Instance{leased(aged, 0, 2)}, demand(waiting(1)), time.Time{}, 2, "create 2, drain i00 (max_age)"},
+		{"of two that are too old one leaves at a time", aged, []snapshot.Instance{idle(aged, 0, 0), idle(aged, 1, 0)},
+			demand(waiting(4)), time.Time{}, 2, "create 1, drain i00 (max_age)"},
+		{"what works for another scheduler is not capacity for this one", f, []snapshot.Instance{elsewhere(f, 0)},
+			demand(waiting(1)), time.Time{}, 1, "drain i00 (rollout)"},
+		{"a protected fleet doesn't follow demand", protected, nil, demand(waiting(20)), time.Time{}, 10,
+			"create 1, fleet_protected"},
+		{"nor does it shrink by itself", protected,
+			[]snapshot.Instance{idle(protected, 0, time.Hour), idle(protected, 1, time.Hour)}, demand(), time.Time{}, 1,
+			"fleet_protected"},
+		{"a scheduler that can't be seen takes nothing away", f, []snapshot.Instance{idle(f, 0, time.Hour)},
+			map[fleet.SchedulerAddress]snapshot.Demand{
+				ci: {Unobserved: reason.Of(reason.SchedulerError{Message: "it answered 503"})}}, time.Time{}, 1, "nothing"},
 		{"one that was never asked neither", f, []snapshot.Instance{idle(f, 0, time.Hour)}, nil, time.Time{}, 1, "nothing"},
 		{"min holds even unseen", burst(2, 4, 0), nil, nil, time.Time{}, 2, "create 2"},
 	} {
@@ -169,17 +194,36 @@ func TestTheNearestMissIsTheLastRequirementThatFails(t *testing.T) {
 		fleet  fleet.FleetAddress
 		want   reason.Detail
 	}{
-		{"a gpu", []fleet.ManagedFleet{linux, mac}, func(d *fleet.QueuedDemand) { d.Resources.GPU = 1 }, "fleet.linux", reason.JobTooLarge{Job: reason.Resource{Name: "gpu", Amount: 1}}},
-		{"a job larger than a host", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Resources.MemoryBytes = 17 << 30 }, "fleet.linux", reason.JobTooLarge{Job: reason.Resource{Name: "memory", Amount: 17 << 30}, Has: 16 << 30}},
-		{"another system", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.OS = "windows" }, "fleet.linux", reason.RequirementDiffers{Attribute: "os", Required: "windows", Has: "linux"}},
-		{"a capability", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Capabilities = []string{"docker", "kvm"} }, "fleet.linux", reason.RequirementMissing{Attribute: "capability", Missing: reason.ListOf("docker", "kvm")}},
-		{"more trust", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Trust = "high" }, "fleet.linux", reason.RequirementDiffers{Attribute: "trust", Required: "high", Has: "standard"}},
-		{"less trust", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Trust = "low" }, "fleet.linux", reason.RequirementDiffers{Attribute: "trust", Required: "low", Has: "standard"}},
-		{"no one's job on a tenant's fleet", []fleet.ManagedFleet{tenant}, func(*fleet.QueuedDemand) {}, "fleet.acme", reason.OutOfScope{Scope: reason.Scope{Tenant: "acme"}}},
-		{"residency", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Regions = []string{"eu"} }, "fleet.linux", reason.RegionsDiffer{Required: reason.ListOf("eu")}},
-		{"a host that can be taken away", []fleet.ManagedFleet{spot}, func(*fleet.QueuedDemand) {}, "fleet.spot", reason.PreemptibleDisallowed{}},
-		{"a requirement that isn't understood", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) { d.Requirement.Unknown = []string{"quantum"} }, "fleet.linux", reason.RequirementUnknown{Requirements: reason.ListOf("quantum")}},
-		{"an ordinary job on a signing fleet", []fleet.ManagedFleet{signing}, func(*fleet.QueuedDemand) {}, "fleet.signing", reason.SigningOnly{}},
+		{"a gpu", []fleet.ManagedFleet{linux, mac}, func(d *fleet.QueuedDemand) {
+			d.Resources.GPU = 1
+		}, "fleet.linux", reason.JobTooLarge{Job: reason.Resource{Name: "gpu", Amount: 1}}},
+		{"a job larger than a host", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) {
+			d.Resources.MemoryBytes = 17 << 30
+		}, "fleet.linux", reason.JobTooLarge{Job: reason.Resource{Name: "memory", Amount: 17 << 30}, Has: 16 << 30}},
+		{"another system", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) {
+			d.Requirement.OS = "windows"
+		}, "fleet.linux", reason.RequirementDiffers{Attribute: "os", Required: "windows", Has: "linux"}},
+		{"a capability", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) {
+			d.Requirement.Capabilities = []string{"docker", "kvm"}
+		}, "fleet.linux", reason.RequirementMissing{Attribute: "capability", Missing: reason.ListOf("docker", "kvm")}},
+		{"more trust", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) {
+			d.Requirement.Trust = "high"
+		}, "fleet.linux", reason.RequirementDiffers{Attribute: "trust", Required: "high", Has: "standard"}},
+		{"less trust", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) {
+			d.Requirement.Trust = "low"
+		}, "fleet.linux", reason.RequirementDiffers{Attribute: "trust", Required: "low", Has: "standard"}},
+		{"no one's job on a tenant's fleet", []fleet.ManagedFleet{tenant}, func(*fleet.QueuedDemand) {}, "fleet.acme",
+			reason.OutOfScope{Scope: reason.Scope{Tenant: "acme"}}},
+		{"residency", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) {
+			d.Requirement.Regions = []string{"eu"}
+		}, "fleet.linux", reason.RegionsDiffer{Required: reason.ListOf("eu")}},
+		{"a host that can be taken away", []fleet.ManagedFleet{spot}, func(*fleet.QueuedDemand) {}, "fleet.spot",
+			reason.PreemptibleDisallowed{}},
+		{"a requirement that isn't understood", []fleet.ManagedFleet{linux}, func(d *fleet.QueuedDemand) {
+			d.Requirement.Unknown = []string{"quantum"}
+		}, "fleet.linux", reason.RequirementUnknown{Requirements: reason.ListOf("quantum")}},
+		{"an ordinary job on a signing fleet", []fleet.ManagedFleet{signing}, func(*fleet.QueuedDemand) {}, "fleet.signing",
+			reason.SigningOnly{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := waiting(3)
@@ -285,7 +329,8 @@ func drawDemand(t *rapid.T) input {
 		min := rapid.IntRange(0, 2).Draw(t, "min")
 		f := burst(min, min+rapid.IntRange(0, 5).Draw(t, "more"), rapid.IntRange(0, 2).Draw(t, "warm"))
 		f.ID, f.Address = fleet.RunnerFleetID(fmt.Sprintf("f%d", n)), fleet.FleetAddress(fmt.Sprintf("fleet.f%d", n))
-		f.Operational = rapid.SampledFrom([]fleet.FleetOperationalState{fleet.FleetActive, fleet.FleetActive, fleet.FleetScaleUpOnly, fleet.FleetFrozen}).
+		f.Operational = rapid.SampledFrom(
+			[]fleet.FleetOperationalState{fleet.FleetActive, fleet.FleetActive, fleet.FleetScaleUpOnly, fleet.FleetFrozen}).
 			Draw(t, "state")
 		f.Scaling.ScaleUp = fleet.ScaleUpPolicy{MaxStep: rapid.IntRange(0, 3).Draw(t, "step"), Window: time.Minute}
 		f.Scaling.ScaleDown.MaxStep = rapid.IntRange(0, 2).Draw(t, "step down")
@@ -315,7 +360,8 @@ func drawDemand(t *rapid.T) input {
 	}
 	d := snapshot.Demand{
 		Uncordons: rapid.Bool().Draw(t, "uncordons"),
-		Unobserved: rapid.SampledFrom([]reason.Reason{{}, {}, {}, reason.Of(reason.SchedulerError{Message: "It answered 503."})}).
+		Unobserved: rapid.SampledFrom(
+			[]reason.Reason{{}, {}, {}, reason.Of(reason.SchedulerError{Message: "It answered 503."})}).
 			Draw(t, "unobserved"),
 	}
 	for range rapid.IntRange(0, 5).Draw(t, "groups") {
@@ -379,7 +425,9 @@ func TestARunnerOfAnotherSchedulerIsReplaced(t *testing.T) {
 	f := burst(1, 2, 0)
 	i := instance(f, 0, fleet.Healthy)
 	i.Scheduling = fleet.Scheduling{Scheduler: "forgeyard.before", Ref: "r"}
-	p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{i}, Demand: demand(), AgentVersion: agentVersion}).Fleets[0]
+	p := planInput(
+		input{Now: now, Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{i}, Demand: demand(),
+			AgentVersion: agentVersion}).Fleets[0]
 	if len(p.Drifted) != 1 || p.Drifted[0].Reason != reason.Of(reason.OtherScheduler{}) {
 		t.Errorf("drifted %+v", p.Drifted)
 	}

@@ -35,7 +35,8 @@ func (in *planning) whyDisallowed(f fleet.ManagedFleet, i snapshot.Instance) rea
 		return reason.RegionDisallowed{Region: region}
 	case i.State == fleet.Healthy && i.Scheduling.Told() && i.Scheduling.Hostile && !in.Policy.RunsHostile(f.Class):
 		return reason.HostileDisallowed{}
-	case i.State == fleet.Healthy && i.Scheduling.Ref != "" && i.Scheduling.Told() && !f.Scheduler.AdmitsOnce() && !i.Scheduling.Hostile && in.Policy.RunsHostile(f.Class):
+	case i.State == fleet.Healthy && i.Scheduling.Ref != "" && i.Scheduling.Told() && !f.Scheduler.AdmitsOnce() &&
+		!i.Scheduling.Hostile && in.Policy.RunsHostile(f.Class):
 		return reason.HostileAllowed{}
 	}
 	return nil

@@ -57,7 +57,8 @@ func drawEverything(t *rapid.T) input {
 	if on("people", 3) {
 		in = drawOverrides(t, in)
 	}
-	in.Forecasts, in.Rollouts, in.Circuits = map[fleet.RunnerFleetID]forecast.Prediction{}, map[fleet.RunnerFleetID]fleet.Rollout{}, market.Circuits{}
+	in.Forecasts, in.Rollouts, in.Circuits = map[fleet.RunnerFleetID]forecast.Prediction{},
+		map[fleet.RunnerFleetID]fleet.Rollout{}, market.Circuits{}
 	for n := range in.Fleets {
 		drawMemory(t, &in, &in.Fleets[n])
 	}
@@ -227,7 +228,8 @@ func checkEverything(t *testing.T, holds func(t *rapid.T, in input)) {
 // properties are what holds for every input: each says what is wrong with one
 // fleet's plan, or "".
 var properties = map[string]func(in input, f fleet.ManagedFleet, p FleetPlan) string{
-	"desired is within min and max unless a stated bound says otherwise": func(in input, f fleet.ManagedFleet, p FleetPlan) string {
+	"desired is within min and max unless a stated bound says otherwise": func(in input, f fleet.ManagedFleet,
+		p FleetPlan) string {
 		least, most := limitsAt(&planning{Snapshot: in.snapshot()}, f, now)
 		stated := func(name string) bool {
 			return slices.ContainsFunc(p.Bounds, func(b fleet.Bound) bool { return b.Name == name })
@@ -240,7 +242,8 @@ var properties = map[string]func(in input, f fleet.ManagedFleet, p FleetPlan) st
 		}
 		return ""
 	},
-	"what isn't proven gone and what starts are within max together": func(in input, f fleet.ManagedFleet, p FleetPlan) string {
+	"what isn't proven gone and what starts are within max together": func(in input, f fleet.ManagedFleet,
+		p FleetPlan) string {
 		if _, most := limitsAt(
 			&planning{Snapshot: in.snapshot()},
 			f,
@@ -277,7 +280,8 @@ var properties = map[string]func(in input, f fleet.ManagedFleet, p FleetPlan) st
 		}
 		return ""
 	},
-	"nothing but the file changes the size of a protected fleet": func(in input, f fleet.ManagedFleet, p FleetPlan) string {
+	"nothing but the file changes the size of a protected fleet": func(in input, f fleet.ManagedFleet,
+		p FleetPlan) string {
 		down := slices.ContainsFunc(
 			p.Actions,
 			func(a Action) bool { return a.Cause == lifecycle.ForScaleDown && f.Scheduler != "" },

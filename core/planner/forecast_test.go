@@ -79,7 +79,8 @@ func TestAForecastRaisesTheNumberAndSaysHowSureItIs(t *testing.T) {
 			foreseeing(burst(0, 10, 0)),
 			unsure,
 			4,
-			"the forecast has no effect: it has been too inaccurate in the last days (seasonal-naive version 1, confidence low, 0.40)",
+			"the forecast has no effect: it has been too inaccurate in the last days (seasonal-naive version 1, " +
+				"confidence low, 0.40)",
 			"create 2",
 		},
 		{
@@ -168,7 +169,8 @@ func TestAForecastIsAdviceAndNeverBelowWhatDemandAsksFor(t *testing.T) {
 		switch {
 		case advised.Desired < reactive.Desired:
 			t.Fatalf("the forecast takes %d down to %d", reactive.Desired, advised.Desired)
-		case advised.Desired > reactive.Desired && (!p.NoEffect.IsZero() || f.Protected || advised.Desired > f.Scaling.Max || advised.Desired > p.Runners):
+		case advised.Desired > reactive.Desired &&
+			(!p.NoEffect.IsZero() || f.Protected || advised.Desired > f.Scaling.Max || advised.Desired > p.Runners):
 			t.Fatalf("the forecast %+v takes %d up to %d of at most %d", p, reactive.Desired, advised.Desired, f.Scaling.Max)
 		case f.Operational == fleet.FleetFrozen && (advised.Create > 0 || len(advised.Actions) > 0):
 			t.Fatalf("a frozen fleet acts: %s", story(advised))

@@ -143,7 +143,8 @@ func nextChange(in *planning, f fleet.ManagedFleet, instances []snapshot.Instanc
 			earlier(i.Created.Add(f.Runner.MaxAge))
 		}
 	}
-	for _, at := range slices.Concat(decidedTimes(in, f, instances), costTimes(in, f), paidTimes(instances), in.waits[f.Scheduler].times(instances)) {
+	for _, at := range slices.Concat(decidedTimes(in, f, instances), costTimes(in, f), paidTimes(instances),
+		in.waits[f.Scheduler].times(instances)) {
 		earlier(at)
 	}
 	earlier(in.warm[f.ID].until)

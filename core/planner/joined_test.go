@@ -47,7 +47,8 @@ func planJoined(
 	assets map[fleet.ProviderAddress][]fleet.Asset,
 	instances ...snapshot.Instance,
 ) FleetPlan {
-	return planInput(input{Fleets: []fleet.ManagedFleet{f}, Instances: instances, Assets: assets, AgentVersion: "0.1.0"}).Fleets[0]
+	return planInput(
+		input{Fleets: []fleet.ManagedFleet{f}, Instances: instances, Assets: assets, AgentVersion: "0.1.0"}).Fleets[0]
 }
 
 func hostsOf(p FleetPlan) string {
@@ -93,7 +94,8 @@ func TestAFleetTakesTheHostsThatItsFileChooses(t *testing.T) {
 	assets["manual.lab"][1].Labels = map[string]string{"disk": "ssd"}
 	assets["manual.lab"][2].Platform.OS = "darwin"
 	for choice, want := range map[string]string{
-		`{}`: "a b", `{"hosts":["a","c"]}`: "a", `{"labels":{"disk":"ssd"}}`: "b", `{"hosts":["a"],"labels":{"disk":"ssd"}}`: "",
+		`{}`: "a b", `{"hosts":["a","c"]}`: "a", `{"labels":{"disk":"ssd"}}`: "b",
+		`{"hosts":["a"],"labels":{"disk":"ssd"}}`: "",
 	} {
 		if got := hostsOf(planJoined(joinedFleet(0, 9, choice), assets)); got != want {
 			t.Errorf("%s takes %q, want %q", choice, got, want)
@@ -126,8 +128,11 @@ func TestAHostThatLeftTheFileIsReleasedAndItsClaimWithdrawn(t *testing.T) {
 		t.Errorf("actions: %+v", p.Actions)
 	}
 	// Nothing is concluded about a provider that can't be seen.
-	unobserved := planInput(input{Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{onHost(f, "a", fleet.Healthy)}, Assets: inventory("b"),
-		Unobserved: map[fleet.ProviderAddress]reason.Reason{"manual.lab": reason.Of(reason.InspectionFailed{Message: "down"})}, AgentVersion: "0.1.0"}).Fleets[0]
+	unobserved := planInput(
+		input{Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{onHost(f, "a", fleet.Healthy)},
+			Assets: inventory("b"),
+			Unobserved: map[fleet.ProviderAddress]reason.Reason{
+				"manual.lab": reason.Of(reason.InspectionFailed{Message: "down"})}, AgentVersion: "0.1.0"}).Fleets[0]
 	if len(unobserved.Actions) > 0 {
 		t.Errorf("unobserved, it does %+v", unobserved.Actions)
 	}

@@ -127,14 +127,26 @@ func TestARequestHoldsWhatTheFleetMayUseTheBestFirst(t *testing.T) {
 	}{
 		{"the cheapest first, and equals by their names", f, []fleet.Offer{a, c, b}, "b/m c/m a/m"},
 		{"never another lifetime, however cheap", f, []fleet.Offer{spot, a}, "a/m"},
-		{"a preemptible fleet takes nothing else either", with(func(f *fleet.ManagedFleet) { f.Lifetime = fleet.LifetimePreemptible }), []fleet.Offer{spot, a}, "a/m"},
+		{"a preemptible fleet takes nothing else either", with(func(f *fleet.ManagedFleet) {
+			f.Lifetime = fleet.LifetimePreemptible
+		}), []fleet.Offer{spot, a}, "a/m"},
 		{"never what is too small for the class", f, []fleet.Offer{small, a}, "a/m"},
 		{"what isn't said of cpu and memory is taken on trust, and the price last", f, []fleet.Offer{silent, a}, "a/m d/m"},
-		{"a gpu that isn't said isn't there", with(func(f *fleet.ManagedFleet) { f.Class.Resources.GPU = 1 }), []fleet.Offer{a, silent, gpu}, "a/gpu"},
-		{"never another region", with(func(f *fleet.ManagedFleet) { f.Placement.Regions = []string{"eu"} }), []fleet.Offer{abroad, a}, "a/m"},
-		{"never another zone", with(func(f *fleet.ManagedFleet) { f.Placement.Zones = []string{"c"} }), []fleet.Offer{a, b, c}, "c/m"},
-		{"never a price that can't be compared with the fleet's", with(func(f *fleet.ManagedFleet) { f.Cost.Hourly = usd(1) }), []fleet.Offer{euro, b}, "b/m"},
-		{"the fleet's own price stands in for one that isn't said", with(func(f *fleet.ManagedFleet) { f.Cost.Hourly = usd(150_000) }), []fleet.Offer{silent, a, b}, "b/m d/m a/m"},
+		{"a gpu that isn't said isn't there", with(func(f *fleet.ManagedFleet) {
+			f.Class.Resources.GPU = 1
+		}), []fleet.Offer{a, silent, gpu}, "a/gpu"},
+		{"never another region", with(func(f *fleet.ManagedFleet) {
+			f.Placement.Regions = []string{"eu"}
+		}), []fleet.Offer{abroad, a}, "a/m"},
+		{"never another zone", with(func(f *fleet.ManagedFleet) {
+			f.Placement.Zones = []string{"c"}
+		}), []fleet.Offer{a, b, c}, "c/m"},
+		{"never a price that can't be compared with the fleet's", with(func(f *fleet.ManagedFleet) {
+			f.Cost.Hourly = usd(1)
+		}), []fleet.Offer{euro, b}, "b/m"},
+		{"the fleet's own price stands in for one that isn't said", with(func(f *fleet.ManagedFleet) {
+			f.Cost.Hourly = usd(150_000)
+		}), []fleet.Offer{silent, a, b}, "b/m d/m a/m"},
 		{"never another processor, whatever it costs", f, []fleet.Offer{arm, a}, "a/m"},
 		{"never another system", f, []fleet.Offer{mac, a}, "a/m"},
 		{"what it runs on isn't asked of an offer that says what the class is of", f, []fleet.Offer{same, a}, "a/same a/m"},
@@ -189,7 +201,8 @@ func TestNoRequestHoldsAnOfferWithoutRoomButTheOneProbe(t *testing.T) {
 		{"none in the cheaper zone", without(time.Second, "a m"), "b/m | b/m | b/m", ""},
 		{"none in the whole zone", without(time.Second, "a"), "b/m | b/m | b/m", ""},
 		{"half open: one request tries", without(time.Minute, "a m"), "a/m b/m | b/m | b/m", ""},
-		{"all half open: one request tries, and the others wait", without(time.Minute, "a m", "b m"), "a/m b/m", "one_request_first"},
+		{"all half open: one request tries, and the others wait", without(time.Minute, "a m", "b m"), "a/m b/m",
+			"one_request_first"},
 		{"none anywhere", without(time.Second, "a m", "b m"), "", "no_offer"},
 		{"none of the provider", without(time.Second, ""), "", "no_offer"},
 	} {
@@ -208,7 +221,8 @@ func TestNoRequestHoldsAnOfferWithoutRoomButTheOneProbe(t *testing.T) {
 func TestAFleetWithoutRoomNamesItsOffersAndTheNextTry(t *testing.T) {
 	f := trading(1, 4)
 	p := planInput(selling(f, without(2*time.Second, "a m", "b m"), lot("a", "m", 1), lot("b", "m", 2))).Fleets[0]
-	want := "no offer has capacity: a m stable (no capacity), b m stable (no capacity); last error: insufficient capacity; next try in 3s"
+	want := "no offer has capacity: a m stable (no capacity), b m stable (no capacity); last error: insufficient " +
+		"capacity; next try in 3s"
 	if p.Constrained == nil || reason.WithNextTry(p.Constrained.Reason, p.Constrained.Until, now) != want ||
 		p.Waiting[0].TextAt(now) != "1 instance missing: "+want {
 		t.Errorf("constrained %+v, waiting %+v\nwant %s", p.Constrained, p.Waiting, want)
@@ -221,10 +235,14 @@ func TestAFleetWithoutRoomNamesItsOffersAndTheNextTry(t *testing.T) {
 		"a arm stable: its arch is arm64, and the class requires x86_64": selling(f, nil,
 			fleet.Offer{Zone: "a", MachineType: "arm", Lifetime: fleet.LifetimeStable, Platform: fleet.Platform{Arch: "arm64"}}),
 		"a mac stable: its os is darwin, and the class requires linux": selling(f, nil,
-			fleet.Offer{Zone: "a", MachineType: "mac", Lifetime: fleet.LifetimeStable, Platform: fleet.Platform{OS: "darwin", Arch: "x86_64"}}),
-		"1 offer unsuitable: a m preemptible":       selling(f, nil, fleet.Offer{Zone: "a", MachineType: "m", Lifetime: fleet.LifetimePreemptible}),
-		"the provider's offers are not known yet":   {Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Offers: map[fleet.MarketKey]fleet.OfferList{}},
-		"the provider's offers are not known: boom": {Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Offers: map[fleet.MarketKey]fleet.OfferList{f.MarketKey(): {Failure: "boom.", Next: now.Add(time.Second)}}},
+			fleet.Offer{Zone: "a", MachineType: "mac", Lifetime: fleet.LifetimeStable,
+				Platform: fleet.Platform{OS: "darwin", Arch: "x86_64"}}),
+		"1 offer unsuitable: a m preemptible": selling(f, nil,
+			fleet.Offer{Zone: "a", MachineType: "m", Lifetime: fleet.LifetimePreemptible}),
+		"the provider's offers are not known yet": {Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(),
+			Offers: map[fleet.MarketKey]fleet.OfferList{}},
+		"the provider's offers are not known: boom": {Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(),
+			Offers: map[fleet.MarketKey]fleet.OfferList{f.MarketKey(): {Failure: "boom.", Next: now.Add(time.Second)}}},
 	} {
 		p := planInput(in).Fleets[0]
 		if p.Create != 0 || p.Constrained == nil || !strings.Contains(p.Constrained.Reason.Text(), name) {
@@ -293,7 +311,8 @@ func TestDemandThatAFleetHasNoRoomForGoesToTheNextInTheSamePlan(t *testing.T) {
 		{"half open: one tries, and the rest doesn't wait for it", without(time.Minute, "a m"), nil, 1, 2},
 		{"what boots at the dearer one isn't covered twice when there is room again", nil,
 			[]snapshot.Instance{instance(dear, 0, fleet.Provisioning), instance(dear, 1, fleet.Bootstrapping)}, 1, 0},
-		{"all is on its way: nothing more comes", nil, instances(dear, fleet.Provisioning, fleet.Provisioning, fleet.Provisioning), 0, 0},
+		{"all is on its way: nothing more comes", nil,
+			instances(dear, fleet.Provisioning, fleet.Provisioning, fleet.Provisioning), 0, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			in := selling(cheap, test.circuits, lot("a", "m", 100))

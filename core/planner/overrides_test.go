@@ -59,12 +59,15 @@ func TestAnOverrideIsABoundOfItsOwnUntilItExpires(t *testing.T) {
 		{"zero", number(0), number(0), later, "demand 0"},
 		{"expired in this moment", number(3), nil, now, "demand 0 → min 2"},
 	} {
-		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Overrides: override(f, test.least, test.most, test.until)}).Fleets[0]
+		p := planInput(
+			input{Now: now, Fleets: []fleet.ManagedFleet{f},
+				Overrides: override(f, test.least, test.most, test.until)}).Fleets[0]
 		if got := chain(p); got != test.want {
 			t.Errorf("%s: %s; want %s", test.name, got, test.want)
 		}
 	}
-	p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Overrides: override(f, number(3), nil, later)}).Fleets[0]
+	p := planInput(
+		input{Now: now, Fleets: []fleet.ManagedFleet{f}, Overrides: override(f, number(3), nil, later)}).Fleets[0]
 	if text := p.Bounds[1].Reason; text != reason.Of(reason.RaisedToMin{Min: 3, Override: until(ada, later)}) {
 		t.Error(text)
 	}
@@ -98,12 +101,19 @@ func TestAPinnedRunnerIsNoChoice(t *testing.T) {
 		{"the other one leaves", one, instances(one, h, h), pins(later, "i01"), "drain i00 (scale_down)", false},
 		{"both stay", one, instances(one, h, h), pins(later, "i00", "i01"), "pinned", true},
 		{"an expired pin is none", one, instances(one, h, h), pins(now, "i01"), "drain i01 (scale_down)", false},
-		{"a rollout passes it over", two, []snapshot.Instance{outdated(instance(two, 0, h)), outdated(instance(two, 1, h))}, pins(later, "i00"), "drain i01 (rollout), pinned", false},
-		{"a rollout of it alone waits", two, []snapshot.Instance{outdated(instance(two, 0, h)), instance(two, 1, h)}, pins(later, "i00"), "pinned", true},
-		{"what boots from an older definition isn't withdrawn", two, []snapshot.Instance{outdated(instance(two, 0, fleet.Bootstrapping)), instance(two, 1, h)}, pins(later, "i00"), "pinned", true},
-		{"idle for long", follows, []snapshot.Instance{idle(follows, 0), idle(follows, 1)}, pins(later, "i00"), "drain i01 (scale_down), pinned", true},
-		{"older than max_age", aged, []snapshot.Instance{idle(aged, 0), idle(aged, 1)}, pins(later, "i00"), "create 1, drain i01 (max_age)", true},
-		{"a removed fleet drains it, too", removed, instances(removed, h, h), pins(later, "i00"), "drain i01 (operator), drain i00 (operator)", false},
+		{"a rollout passes it over", two, []snapshot.Instance{outdated(instance(two, 0, h)), outdated(instance(two, 1, h))},
+			pins(later, "i00"), "drain i01 (rollout), pinned", false},
+		{"a rollout of it alone waits", two, []snapshot.Instance{outdated(instance(two, 0, h)), instance(two, 1, h)},
+			pins(later, "i00"), "pinned", true},
+		{"what boots from an older definition isn't withdrawn", two,
+			[]snapshot.Instance{outdated(instance(two, 0, fleet.Bootstrapping)), instance(two, 1, h)}, pins(later, "i00"),
+			"pinned", true},
+		{"idle for long", follows, []snapshot.Instance{idle(follows, 0), idle(follows, 1)}, pins(later, "i00"),
+			"drain i01 (scale_down), pinned", true},
+		{"older than max_age", aged, []snapshot.Instance{idle(aged, 0), idle(aged, 1)}, pins(later, "i00"),
+			"create 1, drain i01 (max_age)", true},
+		{"a removed fleet drains it, too", removed, instances(removed, h, h), pins(later, "i00"),
+			"drain i01 (operator), drain i00 (operator)", false},
 	} {
 		in := input{
 			Now:          now,
@@ -129,11 +139,20 @@ func TestAHaltedFleetIsDoneAndSaysWhoHaltedIt(t *testing.T) {
 		code      reason.Code
 		says      reason.Detail
 	}{
-		{"frozen", fleet.Overrides{Freezes: []fleet.Freeze{{Fleet: f.ID, Attribution: ada}}}, "fleet_frozen", reason.FreezeInForce{Fleet: "demo", Decided: decided(ada)}},
-		{"its provider is frozen", fleet.Overrides{Freezes: []fleet.Freeze{{Provider: f.Provider, Attribution: ada}}}, "fleet_frozen", reason.FreezeInForce{Fleet: "demo", Provider: "local.here", Decided: decided(ada)}},
-		{"frozen goes before scale-up only", fleet.Overrides{Freezes: []fleet.Freeze{{Fleet: f.ID, ScaleUpOnly: true, Attribution: ada}, {Provider: f.Provider, Attribution: ada}}}, "fleet_frozen", reason.FreezeInForce{Fleet: "demo", Provider: "local.here", Decided: decided(ada)}},
-		{"quarantined", fleet.Overrides{Quarantines: []fleet.Quarantine{{Fleet: f.ID, Attribution: ada}}}, "fleet_quarantined", reason.QuarantineInForce{Fleet: "demo", Decided: decided(ada)}},
-		{"its image is quarantined", fleet.Overrides{Quarantines: []fleet.Quarantine{{Image: "sha256:bad", Attribution: ada}}}, "fleet_quarantined", reason.QuarantineInForce{Fleet: "demo", Image: "sha256:bad", Decided: decided(ada)}},
+		{"frozen", fleet.Overrides{Freezes: []fleet.Freeze{{Fleet: f.ID, Attribution: ada}}}, "fleet_frozen",
+			reason.FreezeInForce{Fleet: "demo", Decided: decided(ada)}},
+		{"its provider is frozen", fleet.Overrides{Freezes: []fleet.Freeze{{Provider: f.Provider, Attribution: ada}}},
+			"fleet_frozen", reason.FreezeInForce{Fleet: "demo", Provider: "local.here", Decided: decided(ada)}},
+		{"frozen goes before scale-up only",
+			fleet.Overrides{
+				Freezes: []fleet.Freeze{{Fleet: f.ID, ScaleUpOnly: true, Attribution: ada},
+					{Provider: f.Provider, Attribution: ada}}}, "fleet_frozen",
+			reason.FreezeInForce{Fleet: "demo", Provider: "local.here", Decided: decided(ada)}},
+		{"quarantined", fleet.Overrides{Quarantines: []fleet.Quarantine{{Fleet: f.ID, Attribution: ada}}},
+			"fleet_quarantined", reason.QuarantineInForce{Fleet: "demo", Decided: decided(ada)}},
+		{"its image is quarantined",
+			fleet.Overrides{Quarantines: []fleet.Quarantine{{Image: "sha256:bad", Attribution: ada}}}, "fleet_quarantined",
+			reason.QuarantineInForce{Fleet: "demo", Image: "sha256:bad", Decided: decided(ada)}},
 	} {
 		out := planInput(
 			input{
@@ -166,8 +185,9 @@ func TestAFrozenProviderIsNotToldAsAFrozenFleet(t *testing.T) {
 		freeze fleet.Freeze
 		want   reason.Reason
 	}{
-		"the fleet":    {fleet.Freeze{Fleet: f.ID, Attribution: ada}, reason.Of(reason.FleetFrozen{})},
-		"its provider": {fleet.Freeze{Provider: f.Provider, Attribution: ada}, reason.Of(reason.FleetFrozen{Provider: "local.here"})},
+		"the fleet": {fleet.Freeze{Fleet: f.ID, Attribution: ada}, reason.Of(reason.FleetFrozen{})},
+		"its provider": {fleet.Freeze{Provider: f.Provider, Attribution: ada},
+			reason.Of(reason.FleetFrozen{Provider: "local.here"})},
 	} {
 		out := planInput(
 			input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Demand: demand(waiting(9)),
@@ -291,7 +311,8 @@ func holdsForOne(t *rapid.T, in input, f fleet.ManagedFleet, p FleetPlan) {
 			t.Fatalf("%s %s, which is pinned: %s", a.Kind, i.ID, a.Reason)
 		}
 		if a.Kind == Drain &&
-			(f.Scheduler != "" && i.Leases > 0 || i.Busy && a.Cause != lifecycle.ForOperator && a.Cause != lifecycle.ForRollout) {
+			(f.Scheduler != "" && i.Leases > 0 ||
+				i.Busy && a.Cause != lifecycle.ForOperator && a.Cause != lifecycle.ForRollout) {
 			t.Fatalf("%s drains the busy %s because of %s", p.Address, i.ID, a.Cause)
 		}
 		if a.Kind != Reactivate && f.Operational == fleet.FleetScaleUpOnly {
@@ -316,7 +337,8 @@ func TestAnOverrideOfBeforeAFleetWasProtectedChangesItsSizeNoMore(t *testing.T) 
 	} {
 		f := sampleFleet(2, 4, 0)
 		change(&f)
-		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Overrides: override(f, number(7), number(9), later)}).Fleets[0]
+		p := planInput(
+			input{Now: now, Fleets: []fleet.ManagedFleet{f}, Overrides: override(f, number(7), number(9), later)}).Fleets[0]
 		if p.Desired > 2 || p.Create > 2 || len(p.Overrides) > 0 {
 			t.Errorf("%s: %s, %s, %v", name, chain(p), story(p), p.Overrides)
 		}
@@ -334,9 +356,12 @@ func TestADrainIsNotTakenBackForAHostThatGoesAnyway(t *testing.T) {
 		instance snapshot.Instance
 		want     ActionKind
 	}{
-		"one that stays": {draining, Reactivate}, "its agent has left": {left, ""}, "its provider announced work": {announced, ""},
+		"one that stays": {draining, Reactivate}, "its agent has left": {left, ""},
+		"its provider announced work": {announced, ""},
 	} {
-		p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{test.instance}, Demand: demand(waiting(1))}).Fleets[0]
+		p := planInput(
+			input{Now: now, Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{test.instance},
+				Demand: demand(waiting(1))}).Fleets[0]
 		got := ActionKind("")
 		if len(p.Actions) > 0 {
 			got = p.Actions[0].Kind

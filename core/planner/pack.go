@@ -136,7 +136,8 @@ func (p *problem) addThere(s *supply, returns bool) {
 	for n := 0; n < len(s.there); {
 		first := &s.there[n]
 		var alike []*bin
-		for ; n < len(s.there) && s.there[n].leases == first.leases && s.there[n].returns == first.returns && s.there[n].settled == first.settled; n++ {
+		for ; n < len(s.there) && s.there[n].leases == first.leases && s.there[n].returns == first.returns &&
+			s.there[n].settled == first.settled; n++ {
 			alike = append(alike, &s.there[n])
 		}
 		if first.returns == returns {

@@ -80,16 +80,26 @@ func TestNewHostsAreChosenByWhatTheyCostForTheJobsTogether(t *testing.T) {
 		ask    []fleet.QueuedDemand
 		want   map[string]int
 	}{
-		{"many jobs take the hosts whose units are cheaper", []fleet.ManagedFleet{small, large}, []fleet.QueuedDemand{ask(32, 1, 4)}, map[string]int{"large": 2}},
-		{"a few take the host that is cheaper by itself", []fleet.ManagedFleet{small, large}, []fleet.QueuedDemand{ask(4, 1, 4)}, map[string]int{"small": 1}},
-		{"what is over takes a small one", []fleet.ManagedFleet{small, large}, []fleet.QueuedDemand{ask(18, 1, 4)}, map[string]int{"small": 1, "large": 1}},
-		{"jobs of different shapes share hosts", []fleet.ManagedFleet{large}, []fleet.QueuedDemand{ask(4, 3, 1), ask(4, 1, 15)}, map[string]int{"large": 1}},
-		{"each shape gets the hosts that it wastes least of", []fleet.ManagedFleet{large, bare}, []fleet.QueuedDemand{ask(16, 1, 1), ask(4, 2, 16)}, map[string]int{"bare": 1, "large": 1}},
-		{"hosts that can be taken away are for jobs that allow it alone", []fleet.ManagedFleet{large, spot}, []fleet.QueuedDemand{interruptible, ask(16, 1, 4)}, map[string]int{"large": 1, "spot": 1}},
-		{"prices of two currencies aren't compared", []fleet.ManagedFleet{euro, large}, []fleet.QueuedDemand{ask(16, 1, 4)}, map[string]int{"euro": 1}},
-		{"a fleet that names no price comes first", []fleet.ManagedFleet{large, free}, []fleet.QueuedDemand{ask(4, 1, 4)}, map[string]int{"zfree": 1}},
-		{"jobs fill up the hosts that others need", []fleet.ManagedFleet{large, gpu}, []fleet.QueuedDemand{trains, ask(8, 1, 4)}, map[string]int{"gpu": 1}},
-		{"a named resource is a dimension like any other", []fleet.ManagedFleet{large, gpu}, []fleet.QueuedDemand{licensed}, map[string]int{"gpu": 2}},
+		{"many jobs take the hosts whose units are cheaper", []fleet.ManagedFleet{small, large},
+			[]fleet.QueuedDemand{ask(32, 1, 4)}, map[string]int{"large": 2}},
+		{"a few take the host that is cheaper by itself", []fleet.ManagedFleet{small, large},
+			[]fleet.QueuedDemand{ask(4, 1, 4)}, map[string]int{"small": 1}},
+		{"what is over takes a small one", []fleet.ManagedFleet{small, large}, []fleet.QueuedDemand{ask(18, 1, 4)},
+			map[string]int{"small": 1, "large": 1}},
+		{"jobs of different shapes share hosts", []fleet.ManagedFleet{large},
+			[]fleet.QueuedDemand{ask(4, 3, 1), ask(4, 1, 15)}, map[string]int{"large": 1}},
+		{"each shape gets the hosts that it wastes least of", []fleet.ManagedFleet{large, bare},
+			[]fleet.QueuedDemand{ask(16, 1, 1), ask(4, 2, 16)}, map[string]int{"bare": 1, "large": 1}},
+		{"hosts that can be taken away are for jobs that allow it alone", []fleet.ManagedFleet{large, spot},
+			[]fleet.QueuedDemand{interruptible, ask(16, 1, 4)}, map[string]int{"large": 1, "spot": 1}},
+		{"prices of two currencies aren't compared", []fleet.ManagedFleet{euro, large}, []fleet.QueuedDemand{ask(16, 1, 4)},
+			map[string]int{"euro": 1}},
+		{"a fleet that names no price comes first", []fleet.ManagedFleet{large, free}, []fleet.QueuedDemand{ask(4, 1, 4)},
+			map[string]int{"zfree": 1}},
+		{"jobs fill up the hosts that others need", []fleet.ManagedFleet{large, gpu},
+			[]fleet.QueuedDemand{trains, ask(8, 1, 4)}, map[string]int{"gpu": 1}},
+		{"a named resource is a dimension like any other", []fleet.ManagedFleet{large, gpu}, []fleet.QueuedDemand{licensed},
+			map[string]int{"gpu": 2}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			out := planOf(test.fleets, nil, test.ask...)

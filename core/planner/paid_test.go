@@ -39,19 +39,29 @@ func TestAHostWhoseMinimumIsPaidForIsNoChoiceForAScaleDown(t *testing.T) {
 	}{
 		{"idle for long", follows, []snapshot.Instance{made(follows, 0, hour, day, 0)}, "paid_minimum",
 			"1 instance above the desired 0: kept idle, paid for until 2026-11-30 11:00 UTC", now.Add(23 * hour)},
-		{"the minimum is over in this moment", follows, []snapshot.Instance{made(follows, 0, day, day, 0)}, "drain i00 (scale_down)", "", time.Time{}},
-		{"the other one leaves", follows, []snapshot.Instance{made(follows, 0, 2*hour, 3*hour, 0), made(follows, 1, 2*hour, hour, 0)}, "drain i01 (scale_down), paid_minimum",
+		{"the minimum is over in this moment", follows, []snapshot.Instance{made(follows, 0, day, day, 0)},
+			"drain i00 (scale_down)", "", time.Time{}},
+		{"the other one leaves", follows,
+			[]snapshot.Instance{made(follows, 0, 2*hour, 3*hour, 0), made(follows, 1, 2*hour, hour, 0)},
+			"drain i01 (scale_down), paid_minimum",
 			"1 instance above the desired 0: kept idle, paid for until 2026-11-29 13:00 UTC", now.Add(hour)},
-		{"a fixed size keeps them, too", fixed, []snapshot.Instance{made(fixed, 0, hour, day, 0), made(fixed, 1, 2*hour, day, 0), made(fixed, 2, hour, 0, 0)}, "drain i02 (scale_down), paid_minimum",
+		{"a fixed size keeps them, too", fixed,
+			[]snapshot.Instance{made(fixed, 0, hour, day, 0), made(fixed, 1, 2*hour, day, 0), made(fixed, 2, hour, 0, 0)},
+			"drain i02 (scale_down), paid_minimum",
 			"2 instances above the desired 0: kept idle, paid for, the first until 2026-11-30 10:00 UTC", now.Add(22 * hour)},
 		{"what boots is paid for", fixed, []snapshot.Instance{booting}, "paid_minimum", "", now.Add(day - time.Minute)},
 		{"what was never sent isn't", fixed, []snapshot.Instance{unsent}, "cancel i00 (cancelled)", "", time.Time{}},
-		{"the removal of its fleet doesn't care", removed, []snapshot.Instance{made(removed, 0, hour, day, 0)}, "drain i00 (operator)", "", now.Add(23 * hour)},
-		{"a rollout doesn't care", sampleFleet(1, 4, 0), []snapshot.Instance{outdated}, "drain i00 (rollout)", "", now.Add(23 * hour)},
-		{"max_age doesn't care", aged, []snapshot.Instance{made(aged, 0, hour, day, 0)}, "create 1, drain i00 (max_age)", "", now.Add(23 * hour)},
+		{"the removal of its fleet doesn't care", removed, []snapshot.Instance{made(removed, 0, hour, day, 0)},
+			"drain i00 (operator)", "", now.Add(23 * hour)},
+		{"a rollout doesn't care", sampleFleet(1, 4, 0), []snapshot.Instance{outdated}, "drain i00 (rollout)", "",
+			now.Add(23 * hour)},
+		{"max_age doesn't care", aged, []snapshot.Instance{made(aged, 0, hour, day, 0)}, "create 1, drain i00 (max_age)", "",
+			now.Add(23 * hour)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Demand: demand()}).Fleets[0]
+			p := planInput(
+				input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances,
+					Demand: demand()}).Fleets[0]
 			said := ""
 			for _, w := range p.Waiting {
 				if reason.Is[reason.PaidMinimum](w) {
@@ -77,12 +87,16 @@ func TestOfTwoThatCouldLeaveTheOneGoesWhoseBillingPeriodEndsFirst(t *testing.T) 
 			made(f, 2, 65*time.Minute, 0, time.Hour),
 		}
 		f.Scaling.Min = 2
-		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: all, Demand: demand()}).Fleets[0]
+		p := planInput(
+			input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: all,
+				Demand: demand()}).Fleets[0]
 		if got := story(p); got != "drain i00 (scale_down)" {
 			t.Errorf("%s: %s", name, got)
 		}
 		all[0].Busy, all[0].Leases = true, 1
-		if p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: all, Demand: demand()}).Fleets[0]; len(
+		if p := planInput(
+			input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: all,
+				Demand: demand()}).Fleets[0]; len(
 			p.Actions,
 		) != 1 ||
 			p.Actions[0].Instance != "i01" ||

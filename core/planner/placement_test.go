@@ -64,8 +64,10 @@ func TestCriticalJobsPreferStableHostsWhateverTheyCost(t *testing.T) {
 	}{
 		{"a priority above 0 is critical", spotAndStable(9, 9), []fleet.QueuedDemand{jobs(4, 1)}, "nothing; create 2"},
 		{"one of 0 or less isn't", spotAndStable(9, 9), []fleet.QueuedDemand{jobs(4, 0)}, "create 2; nothing"},
-		{"it is a preference: what has no stable room goes elsewhere", spotAndStable(9, 1), []fleet.QueuedDemand{jobs(4, 1)}, "create 1; create 1"},
-		{"and takes no one's place who may go nowhere else", spotAndStable(9, 1), []fleet.QueuedDemand{jobs(2, 1), strict}, "create 1; create 1"},
+		{"it is a preference: what has no stable room goes elsewhere", spotAndStable(9, 1), []fleet.QueuedDemand{jobs(4, 1)},
+			"create 1; create 1"},
+		{"and takes no one's place who may go nowhere else", spotAndStable(9, 1), []fleet.QueuedDemand{jobs(2, 1), strict},
+			"create 1; create 1"},
 	} {
 		out := planInput(input{Now: now, Fleets: test.fleets, Demand: demand(test.jobs...)})
 		if got := stories(out); got != test.want || len(out.Unplaced) > 0 {

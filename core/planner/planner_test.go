@@ -303,7 +303,8 @@ func world(t *rapid.T) input {
 	f.Scaling.Max = rapid.IntRange(0, 8).Draw(t, "max")
 	f.Scaling.Min = rapid.IntRange(0, f.Scaling.Max).Draw(t, "min")
 	f.Scaling.Warm = rapid.IntRange(0, 10).Draw(t, "warm")
-	f.Operational = rapid.SampledFrom([]fleet.FleetOperationalState{fleet.FleetActive, fleet.FleetScaleUpOnly, fleet.FleetFrozen, fleet.FleetDraining}).
+	f.Operational = rapid.SampledFrom(
+		[]fleet.FleetOperationalState{fleet.FleetActive, fleet.FleetScaleUpOnly, fleet.FleetFrozen, fleet.FleetDraining}).
 		Draw(t, "operational")
 	in := input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}}
 	for n := range rapid.IntRange(0, 12).Draw(t, "instances") {
@@ -361,7 +362,8 @@ func TestPropertiesThatHoldForEveryInput(t *testing.T) {
 			if in.Unobserved != nil && i.State != fleet.Requested {
 				t.Fatalf("%s %s while its provider can't be seen", a.Kind, i.ID)
 			}
-			to := map[ActionKind]fleet.CapacityInstanceState{Cancel: fleet.Terminated, Withdraw: fleet.Terminating, Drain: fleet.Draining}[a.Kind]
+			to := map[ActionKind]fleet.CapacityInstanceState{Cancel: fleet.Terminated, Withdraw: fleet.Terminating,
+				Drain: fleet.Draining}[a.Kind]
 			if !lifecycle.Allowed(i.State, to, a.Cause) {
 				t.Fatalf("%s of %s in state %s because of %s isn't in the lifecycle", a.Kind, i.ID, i.State, a.Cause)
 			}

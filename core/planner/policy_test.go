@@ -39,12 +39,19 @@ func TestAPremiumClassIsForThoseAloneWhoAreEntitledToIt(t *testing.T) {
 	}{
 		{"a class that no entitlement names is everybody's", entitling(elsewhere), waiting(2), "create 1"},
 		{"an entitled tenant", entitling(gold), ownedBy(waiting(2), "acme", ""), "create 1"},
-		{"an entitled project of another tenant", entitling(gold), ownedBy(waiting(2), "globex", "globex/kernel"), "create 1"},
-		{"another tenant", entitling(gold), ownedBy(waiting(2), "globex", ""), `the tenant "globex" is not entitled to the class "c"`},
-		{"another project", entitling(gold), ownedBy(waiting(2), "", "globex/web"), `the project "globex/web" is not entitled to the class "c"`},
-		{"another project of another tenant", entitling(gold), ownedBy(waiting(2), "globex", "globex/web"), `neither the tenant "globex" nor the project "globex/web" is entitled to the class "c"`},
-		{"jobs that are no one's", entitling(gold), waiting(2), `the jobs have no tenant and no project that is entitled to the class "c"`},
-		{"the second entitlement counts, too", entitling(gold, fleet.Entitlement{Name: "silver", Class: "c", Tenants: []string{"globex"}}), ownedBy(waiting(2), "globex", ""), "create 1"},
+		{"an entitled project of another tenant", entitling(gold), ownedBy(waiting(2), "globex", "globex/kernel"),
+			"create 1"},
+		{"another tenant", entitling(gold), ownedBy(waiting(2), "globex", ""),
+			`the tenant "globex" is not entitled to the class "c"`},
+		{"another project", entitling(gold), ownedBy(waiting(2), "", "globex/web"),
+			`the project "globex/web" is not entitled to the class "c"`},
+		{"another project of another tenant", entitling(gold), ownedBy(waiting(2), "globex", "globex/web"),
+			`neither the tenant "globex" nor the project "globex/web" is entitled to the class "c"`},
+		{"jobs that are no one's", entitling(gold), waiting(2),
+			`the jobs have no tenant and no project that is entitled to the class "c"`},
+		{"the second entitlement counts, too",
+			entitling(gold, fleet.Entitlement{Name: "silver", Class: "c", Tenants: []string{"globex"}}),
+			ownedBy(waiting(2), "globex", ""), "create 1"},
 	} {
 		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Demand: demand(test.jobs), Policy: test.policy})
 		got := story(out.Fleets[0])
@@ -72,11 +79,16 @@ func TestEntitlementsLimitHowManyInstancesOfAClassThereAre(t *testing.T) {
 		jobs   []fleet.QueuedDemand
 		want   string
 	}{
-		{"up to what is allowed", entitling(acme), nil, []fleet.QueuedDemand{ownedBy(waiting(20), "acme", "")}, "create 3, entitlement_limit; entitlement_limit"},
-		{"what isn't proven gone counts", entitling(acme), instances(one, fleet.Terminating, fleet.Quarantined), []fleet.QueuedDemand{ownedBy(waiting(20), "acme", "")}, "create 1, entitlement_limit; entitlement_limit"},
-		{"several entitlements add up where a fleet is for all", entitling(acme, globex), nil, []fleet.QueuedDemand{ownedBy(waiting(20), "globex", "")}, "nothing; create 5, entitlement_limit"},
-		{"a tenant's fleet has what is that tenant's", entitling(acme, globex), nil, []fleet.QueuedDemand{ownedBy(waiting(20), "acme", "")}, "create 3, entitlement_limit; create 2, entitlement_limit"},
-		{"one without a limit lifts the others'", entitling(acme, free), nil, []fleet.QueuedDemand{ownedBy(waiting(8), "initech", "")}, "nothing; create 4"},
+		{"up to what is allowed", entitling(acme), nil, []fleet.QueuedDemand{ownedBy(waiting(20), "acme", "")},
+			"create 3, entitlement_limit; entitlement_limit"},
+		{"what isn't proven gone counts", entitling(acme), instances(one, fleet.Terminating, fleet.Quarantined),
+			[]fleet.QueuedDemand{ownedBy(waiting(20), "acme", "")}, "create 1, entitlement_limit; entitlement_limit"},
+		{"several entitlements add up where a fleet is for all", entitling(acme, globex), nil,
+			[]fleet.QueuedDemand{ownedBy(waiting(20), "globex", "")}, "nothing; create 5, entitlement_limit"},
+		{"a tenant's fleet has what is that tenant's", entitling(acme, globex), nil,
+			[]fleet.QueuedDemand{ownedBy(waiting(20), "acme", "")}, "create 3, entitlement_limit; create 2, entitlement_limit"},
+		{"one without a limit lifts the others'", entitling(acme, free), nil,
+			[]fleet.QueuedDemand{ownedBy(waiting(8), "initech", "")}, "nothing; create 4"},
 	} {
 		out := planInput(
 			input{
@@ -150,11 +162,15 @@ func TestHostileTenantsRequireTheIsolationOfThePolicy(t *testing.T) {
 		want   string
 	}{
 		{"a machine of its own", isolated("vm"), hostile, fleet.InstallationPolicy{}, "create 1"},
-		{"silence of the policy isn't consent", isolated("container"), hostile, fleet.InstallationPolicy{}, `the jobs are hostile and need the isolation "vm", and the class has "container"`},
-		{"nor is silence of the class", isolated(""), hostile, fleet.InstallationPolicy{}, `the jobs are hostile and need the isolation "vm", and the class does not set one`},
+		{"silence of the policy isn't consent", isolated("container"), hostile, fleet.InstallationPolicy{},
+			`the jobs are hostile and need the isolation "vm", and the class has "container"`},
+		{"nor is silence of the class", isolated(""), hostile, fleet.InstallationPolicy{},
+			`the jobs are hostile and need the isolation "vm", and the class does not set one`},
 		{"what the policy asks for", isolated("microvm"), hostile, microvm, "create 1"},
-		{"another one isn't known to be as strong", isolated("vm"), hostile, microvm, `the jobs are hostile and need the isolation "microvm", and the class has "vm"`},
-		{"both requirements hold", isolated("vm"), own, fleet.InstallationPolicy{}, `the jobs require isolation "container", and the class has "vm"`},
+		{"another one isn't known to be as strong", isolated("vm"), hostile, microvm,
+			`the jobs are hostile and need the isolation "microvm", and the class has "vm"`},
+		{"both requirements hold", isolated("vm"), own, fleet.InstallationPolicy{},
+			`the jobs require isolation "container", and the class has "vm"`},
 		{"ordinary jobs may use such hosts", isolated("vm"), waiting(2), fleet.InstallationPolicy{}, "create 1"},
 	} {
 		out := planInput(
@@ -210,7 +226,8 @@ func TestAPolicyNeverMakesAnythingEligibleThatIsNotWithoutIt(t *testing.T) {
 		in := drawOwners(t, drawDemand(t))
 		policy, before := drawPolicy(t), fleet.InstallationPolicy{}
 		if rapid.Bool().Draw(t, "some entitlements before") {
-			before.Entitlements, before.HostileIsolation = policy.Entitlements[:len(policy.Entitlements)-1], policy.HostileIsolation
+			before.Entitlements, before.HostileIsolation = policy.Entitlements[:len(policy.Entitlements)-1],
+				policy.HostileIsolation
 		} else {
 			policy.HostileIsolation = ""
 		}
@@ -252,7 +269,9 @@ func TestWhateverTheEntitlementsTheirLimitsHold(t *testing.T) {
 			}
 			created, there := 0, 0
 			for n, p := range out.Fleets {
-				if in.Fleets[slices.IndexFunc(in.Fleets, func(f fleet.ManagedFleet) bool { return f.ID == out.Fleets[n].Fleet })].Class.Name == class {
+				if in.Fleets[slices.IndexFunc(in.Fleets, func(f fleet.ManagedFleet) bool {
+					return f.ID == out.Fleets[n].Fleet
+				})].Class.Name == class {
 					created, there = created+p.Create, there+p.Counts.Footprint
 				}
 			}
@@ -337,7 +356,8 @@ func TestAReservationForSomebodyWhoIsNotEntitledCannotBeHad(t *testing.T) {
 		Demand: demand(),
 		Policy: entitling(fleet.Entitlement{Name: "gold", Class: "c", Tenants: []string{"acme"}}),
 	}
-	for tenant, want := range map[string]string{"acme": "", "": "", "globex": `reservation.r can't be kept: tenant "globex" is not entitled to the class "c"`} {
+	for tenant, want := range map[string]string{"acme": "", "": "",
+		"globex": `reservation.r can't be kept: tenant "globex" is not entitled to the class "c"`} {
 		r.Scope.Tenant = tenant
 		in.Reservations = []fleet.CapacityReservation{r}
 		out := planInput(in)

@@ -74,7 +74,8 @@ func TestHostsAreMadeAtTheProviderThatHasTheFewestOfTheClass(t *testing.T) {
 	}{
 		{"in turn", soft, nil, two(8), "create 2; create 2"},
 		{"the odd one where it is cheaper", soft, nil, two(6), "create 2; create 1"},
-		{"what is there counts, whatever its state", soft, instances(soft[0], fleet.Failed, fleet.Quarantined, fleet.Terminating), two(8), "create 1; create 3"},
+		{"what is there counts, whatever its state", soft,
+			instances(soft[0], fleet.Failed, fleet.Quarantined, fleet.Terminating), two(8), "create 1; create 3"},
 		{"a preference goes where there is room", spreading(false, 9, 1), nil, two(8), "create 3; create 1"},
 		{"a rule doesn't", spreading(true, 9, 1), nil, two(8), "create 2, spread_limit; create 1"},
 		{"a rule with three providers", spreading(true, 9, 9, 1), nil, two(16), "create 2, spread_limit; create 2; create 1"},

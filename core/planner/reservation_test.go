@@ -27,8 +27,9 @@ func reserve(id string, f fleet.ManagedFleet, n int, start time.Time) fleet.Capa
 }
 
 func plannedWith(f fleet.ManagedFleet, instances []snapshot.Instance, all ...fleet.CapacityReservation) FleetPlan {
-	return planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: instances, Demand: demand(),
-		Overrides: fleet.Overrides{Reservations: all}}).Fleets[0]
+	return planInput(
+		input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: instances, Demand: demand(),
+			Overrides: fleet.Overrides{Reservations: all}}).Fleets[0]
 }
 
 func TestAReservationIsThereFromItsLeadTimeToItsEnd(t *testing.T) {
@@ -109,15 +110,21 @@ func TestAReservationThatCannotBeKeptIsToldAndNotCut(t *testing.T) {
 		missing int
 		says    string
 	}{
-		{"over max", f, []fleet.CapacityReservation{reserve("r1", f, 5, now)}, 2, "r1: 2 of 5 missing at 2026-11-29 12:00 UTC; fleet.demo has room for 3"},
-		{"two that overlap, later: the one made last is short", f, []fleet.CapacityReservation{reserve("r2", f, 2, now.Add(30*time.Minute)), reserve("r1", f, 2, now.Add(time.Minute))}, 1, "r2: 1 of 2 missing at 2026-11-29 12:30 UTC"},
-		{"two that follow each other", f, []fleet.CapacityReservation{reserve("r1", f, 3, now), reserve("r2", f, 3, now.Add(time.Hour))}, 0, ""},
+		{"over max", f, []fleet.CapacityReservation{reserve("r1", f, 5, now)}, 2,
+			"r1: 2 of 5 missing at 2026-11-29 12:00 UTC; fleet.demo has room for 3"},
+		{"two that overlap, later: the one made last is short", f,
+			[]fleet.CapacityReservation{reserve("r2", f, 2, now.Add(30*time.Minute)),
+				reserve("r1", f, 2, now.Add(time.Minute))}, 1, "r2: 1 of 2 missing at 2026-11-29 12:30 UTC"},
+		{"two that follow each other", f,
+			[]fleet.CapacityReservation{reserve("r1", f, 3, now), reserve("r2", f, 3, now.Add(time.Hour))}, 0, ""},
 		{"no such class", other, []fleet.CapacityReservation{reserve("r1", f, 1, now)}, 1, "no fleet has the capacity class"},
 		{"no such fleet", f, []fleet.CapacityReservation{named}, 2, "there is no fleet.none"},
 		{"hosts that a person joins", joined, []fleet.CapacityReservation{reserve("r1", f, 1, now)}, 1, "joined by hand"},
-		{"a protected fleet", protected, []fleet.CapacityReservation{reserve("r1", f, 1, now)}, 1, "keeps the size in its file"},
+		{"a protected fleet", protected, []fleet.CapacityReservation{reserve("r1", f, 1, now)}, 1,
+			"keeps the size in its file"},
 		{"a fleet of others", scoped, []fleet.CapacityReservation{reserve("r1", f, 1, now)}, 1, `is for tenant "acme" only`},
-		{"dedicated in a shared fleet", f, []fleet.CapacityReservation{dedicated}, 2, `dedicated capacity needs a fleet with the scope tenant "acme"`},
+		{"dedicated in a shared fleet", f, []fleet.CapacityReservation{dedicated}, 2,
+			`dedicated capacity needs a fleet with the scope tenant "acme"`},
 		{"dedicated in its own fleet", scoped, []fleet.CapacityReservation{dedicated}, 0, ""},
 	} {
 		out := planInput(
@@ -155,8 +162,10 @@ func TestUnmetReservationNamesItsCause(t *testing.T) {
 		want reason.Reason
 	}{
 		"no one else reserves": {[]fleet.CapacityReservation{reserve("r1", f, 6, now)}, short("r1", 2, 6, true)},
-		"others have reserved": {[]fleet.CapacityReservation{first, second}, short("r2", 1, 2, false, reason.ReservedFor{Reservation: "r1", Instances: 3})},
-		"both":                 {[]fleet.CapacityReservation{first, reserve("r2", f, 6, now)}, short("r2", 5, 6, true, reason.ReservedFor{Reservation: "r1", Instances: 3})},
+		"others have reserved": {[]fleet.CapacityReservation{first, second},
+			short("r2", 1, 2, false, reason.ReservedFor{Reservation: "r1", Instances: 3})},
+		"both": {[]fleet.CapacityReservation{first, reserve("r2", f, 6, now)},
+			short("r2", 5, 6, true, reason.ReservedFor{Reservation: "r1", Instances: 3})},
 	} {
 		out := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{f}, Overrides: fleet.Overrides{Reservations: test.of}})
 		if got := out.Reservations[len(test.of)-1].Reason; got != test.want {
@@ -185,8 +194,11 @@ func TestTimesOfAnyZoneAreTheSameMoment(t *testing.T) {
 	if long := r.End.Sub(r.Start); long != time.Hour {
 		t.Fatalf("it lasts %s", long)
 	}
-	for at, want := range map[string]int{"2027-03-28T00:29:59Z": 0, "2027-03-28T00:30:00Z": 1, "2027-03-28T01:29:59Z": 1, "2027-03-28T01:30:00Z": 0} {
-		p := planInput(input{Now: parse(at), Fleets: []fleet.ManagedFleet{f}, Demand: demand(), Overrides: fleet.Overrides{Reservations: []fleet.CapacityReservation{r}}}).Fleets[0]
+	for at, want := range map[string]int{"2027-03-28T00:29:59Z": 0, "2027-03-28T00:30:00Z": 1, "2027-03-28T01:29:59Z": 1,
+		"2027-03-28T01:30:00Z": 0} {
+		p := planInput(
+			input{Now: parse(at), Fleets: []fleet.ManagedFleet{f}, Demand: demand(),
+				Overrides: fleet.Overrides{Reservations: []fleet.CapacityReservation{r}}}).Fleets[0]
 		if p.Desired != want {
 			t.Errorf("at %s desired %d, want %d", at, p.Desired, want)
 		}

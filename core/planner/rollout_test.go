@@ -117,42 +117,61 @@ func TestARolloutGoesByItsBudgetAndSaysHowFarItIs(t *testing.T) {
 		base       int
 		says       string
 	}{
-		{"first comes one canary beyond the desired number", rolled(7, 9, usual), states(7, h), none, nil, fleet.Overrides{}, "create 1", 0,
+		{"first comes one canary beyond the desired number", rolled(7, 9, usual), states(7, h), none, nil, fleet.Overrides{},
+			"create 1", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 7 of 7 left"},
-		{"while it boots nothing else happens", rolled(7, 9, usual), states(7, h), states(1, b), nil, fleet.Overrides{}, "nothing", 0,
+		{"while it boots nothing else happens", rolled(7, 9, usual), states(7, h), states(1, b), nil, fleet.Overrides{},
+			"nothing", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 7 of 8 left"},
-		{"while it soaks nothing else happens", rolled(6, 9, usual), states(6, h), states(1, h), soaking(4 * time.Minute), fleet.Overrides{}, "nothing", 0,
+		{"while it soaks nothing else happens", rolled(6, 9, usual), states(6, h), states(1, h), soaking(4 * time.Minute),
+			fleet.Overrides{}, "nothing", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 1 canary healthy for 4 of 15 minutes; 6 of 7 left"},
-		{"what is missing meanwhile is made from what was known good", rolled(9, 12, usual), states(6, h), states(1, h), soaking(4 * time.Minute), fleet.Overrides{}, "create 2", 2,
+		{"what is missing meanwhile is made from what was known good", rolled(9, 12, usual), states(6, h), states(1, h),
+			soaking(4 * time.Minute), fleet.Overrides{}, "create 2", 2,
 			"rollout of image ubuntu-24 (sha256:2c26…): 1 canary healthy for 4 of 15 minutes; 6 of 7 left"},
-		{"after the soak an old one leaves, since there is one more than wanted", rolled(6, 9, usual), states(6, h), states(1, h), soaking(15 * time.Minute), fleet.Overrides{}, "drain i00 (rollout)", 0,
+		{"after the soak an old one leaves, since there is one more than wanted", rolled(6, 9, usual), states(6, h),
+			states(1, h), soaking(15 * time.Minute), fleet.Overrides{}, "drain i00 (rollout)", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 6 of 7 left, at most 1 extra"},
-		{"the next new one waits until the old one is gone", rolled(6, 9, usual), append(states(5, h), d), states(1, h), passed, fleet.Overrides{}, "nothing", 0,
+		{"the next new one waits until the old one is gone", rolled(6, 9, usual), append(states(5, h), d), states(1, h),
+			passed, fleet.Overrides{}, "nothing", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 5 of 6 left, at most 1 extra"},
 		{"then it is made", rolled(6, 9, usual), states(5, h), states(1, h), passed, fleet.Overrides{}, "create 1", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 5 of 6 left, at most 1 extra"},
-		{"a wide budget makes and drains several", rolled(6, 9, wide), states(6, h), none, passed, fleet.Overrides{}, "create 3, drain i00 (rollout)", 0,
+		{"a wide budget makes and drains several", rolled(6, 9, wide), states(6, h), none, passed, fleet.Overrides{},
+			"create 3, drain i00 (rollout)", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 6 of 6 left, at most 3 extra and 1 unavailable"},
-		{"what leaves after its job holds no one's place", rolled(3, 9, fleet.RolloutPolicy{Unavailable: 1}), append(states(2, h), d), none, passed, fleet.Overrides{}, "create 1", 0,
+		{"what leaves after its job holds no one's place", rolled(3, 9, fleet.RolloutPolicy{Unavailable: 1}),
+			append(states(2, h), d), none, passed, fleet.Overrides{}, "create 1", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 2 of 2 left, one at a time"},
-		{"with no room below max one is missing at a time", rolled(3, 3, usual), states(3, h), none, nil, fleet.Overrides{}, "drain i00 (rollout)", 0,
+		{"with no room below max one is missing at a time", rolled(3, 3, usual), states(3, h), none, nil, fleet.Overrides{},
+			"drain i00 (rollout)", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 3 of 3 left"},
-		{"a second canary waits for the place of the first", rolled(3, 3, fleet.RolloutPolicy{Canary: 2, Soak: time.Minute}), append(states(2, h), d), none, nil, fleet.Overrides{},
+		{"a second canary waits for the place of the first", rolled(3, 3, fleet.RolloutPolicy{Canary: 2, Soak: time.Minute}),
+			append(states(2, h), d), none, nil, fleet.Overrides{},
 			"limited_by_max", 0, "rollout of image ubuntu-24 (sha256:2c26…): 0 of 2 canaries healthy; 2 of 2 left"},
-		{"halted: nothing is replaced, and what is missing is the earlier make", rolled(7, 9, usual), states(6, h), none, haltedFor("it never enrolled"), fleet.Overrides{}, "create 1, rollout_halted", 1,
-			"rollout of image ubuntu-24 (sha256:2c26…) is halted: it never enrolled; 6 of 6 left; new instances are made from image ubuntu-24 (sha256:1111…), known good"},
+		{"halted: nothing is replaced, and what is missing is the earlier make", rolled(7, 9, usual), states(6, h), none,
+			haltedFor("it never enrolled"), fleet.Overrides{}, "create 1, rollout_halted", 1,
+			"rollout of image ubuntu-24 (sha256:2c26…) is halted: it never enrolled; 6 of 6 left; new instances are made from " +
+				"image ubuntu-24 (sha256:1111…), known good"},
 		{"paused by a person", rolled(7, 9, usual), states(7, h), none, passed, pause, "rollout_paused", 0,
-			"rollout of image ubuntu-24 (sha256:2c26…) is paused by ada (incident 12): 7 of 7 left; new instances are made from image ubuntu-24 (sha256:1111…), known good"},
-		{"from zero there is one canary, and the rest is the earlier make", rolled(4, 9, usual), none, none, nil, fleet.Overrides{}, "create 4", 3,
+			"rollout of image ubuntu-24 (sha256:2c26…) is paused by ada (incident 12): 7 of 7 left; new instances are made " +
+				"from image ubuntu-24 (sha256:1111…), known good"},
+		{"from zero there is one canary, and the rest is the earlier make", rolled(4, 9, usual), none, none, nil,
+			fleet.Overrides{}, "create 4", 3,
 			"rollout of image ubuntu-24 (sha256:2c26…): 0 of 1 canary healthy; 0 of 0 left"},
-		{"a fleet that shrinks loses old ones", rolled(2, 9, usual), states(3, h), states(1, h), soaking(time.Minute), fleet.Overrides{}, "drain i02 (scale_down)", 0,
+		{"a fleet that shrinks loses old ones", rolled(2, 9, usual), states(3, h), states(1, h), soaking(time.Minute),
+			fleet.Overrides{}, "drain i02 (scale_down)", 0,
 			"rollout of image ubuntu-24 (sha256:2c26…): 1 canary healthy for 1 of 15 minutes; 3 of 4 left"},
-		{"where it is halted it loses new ones", rolled(3, 9, fleet.RolloutPolicy{Canary: 1, Surge: 0, Unavailable: 1}), states(3, h), states(1, h), haltedFor("it was lost"), fleet.Overrides{},
+		{"where it is halted it loses new ones", rolled(3, 9, fleet.RolloutPolicy{Canary: 1, Surge: 0, Unavailable: 1}),
+			states(3, h), states(1, h), haltedFor("it was lost"), fleet.Overrides{},
 			"drain i03 (scale_down), rollout_halted", 0,
-			"rollout of image ubuntu-24 (sha256:2c26…) is halted: it was lost; 3 of 4 left; new instances are made from image ubuntu-24 (sha256:1111…), known good"},
+			"rollout of image ubuntu-24 (sha256:2c26…) is halted: it was lost; 3 of 4 left; new instances are made from image " +
+				"ubuntu-24 (sha256:1111…), known good"},
 	} {
-		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: members(test.fleet, test.old, test.fresh),
-			Rollouts: recorded(test.fleet, test.record), Overrides: test.overrides}).Fleets[0]
+		p := planInput(
+			input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet},
+				Instances: members(test.fleet, test.old, test.fresh),
+				Rollouts:  recorded(test.fleet, test.record), Overrides: test.overrides}).Fleets[0]
 		if got := story(p); got != test.want || based(p) != test.base {
 			t.Errorf("%s: %s, %d from before; want %s, %d", test.name, got, based(p), test.want, test.base)
 		}
@@ -233,7 +252,9 @@ func TestOnlyFailedNewInstancesHaltRollout(t *testing.T) {
 	} {
 		all := members(f, states(3, fleet.Healthy), states(1, fleet.Healthy))
 		test.change(all)
-		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: all, Rollouts: recorded(f, soaking(14*time.Minute))}).Fleets[0]
+		p := planInput(
+			input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: all,
+				Rollouts: recorded(f, soaking(14*time.Minute))}).Fleets[0]
 		halted := ""
 		if p.Remember != nil && p.Remember.Halted != nil {
 			halted = p.Remember.Halted.Reason.Text()
@@ -343,11 +364,16 @@ func TestWhatIsKnownGoodAfterTheFileAsksForSomethingElse(t *testing.T) {
 		{"what was halted isn't", third, 2, 1, func(r *fleet.Rollout) { passed(r); haltedFor("it was lost")(r) }, "ami-1"},
 		{"what the file goes back from in the middle isn't", back, 2, 1, passed, ""},
 		{"what the file goes back from once it is everywhere", back, 0, 3, passed, "ami-2"},
-		{"what was there first and healthy", third, 0, 3, func(r *fleet.Rollout) { r.Good = nil; soaking(time.Minute)(r) }, "ami-2"},
+		{"what was there first and healthy", third, 0, 3, func(r *fleet.Rollout) {
+			r.Good = nil
+			soaking(time.Minute)(r)
+		}, "ami-2"},
 		{"what was there first and never healthy", third, 0, 3, func(r *fleet.Rollout) { r.Good = nil }, ""},
 	} {
-		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.to}, Rollouts: recorded(f, test.record),
-			Instances: members(f, states(test.old, fleet.Healthy), states(test.fresh, fleet.Healthy))}).Fleets[0]
+		p := planInput(
+			input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.to},
+				Rollouts:  recorded(f, test.record),
+				Instances: members(f, states(test.old, fleet.Healthy), states(test.fresh, fleet.Healthy))}).Fleets[0]
 		var refs []string
 		for _, m := range p.Remember.Good {
 			refs = append(refs, m.Image.Ref)
@@ -429,12 +455,21 @@ func TestNoMoreThanTheCanariesStartWhereNothingKnownGoodCanBeMade(t *testing.T) 
 		want      string
 	}{
 		{"nothing was known good", func(r *fleet.Rollout) { r.Good = nil }, fleet.Overrides{}, "create 2, canaries_first"},
-		{"it was of another provider", func(r *fleet.Rollout) { r.Good[0].Provider = "aws.here" }, fleet.Overrides{}, "create 2, canaries_first"},
-		{"it is quarantined", nil, fleet.Overrides{Quarantines: []fleet.Quarantine{{Image: oldImage.Digest, Attribution: ada}}}, "create 2, canaries_first"},
-		{"halted", func(r *fleet.Rollout) { r.Good = nil; haltedFor("it was lost")(r) }, fleet.Overrides{}, "rollout_halted, create 2, canaries_first"},
+		{"it was of another provider", func(r *fleet.Rollout) {
+			r.Good[0].Provider = "aws.here"
+		}, fleet.Overrides{}, "create 2, canaries_first"},
+		{"it is quarantined", nil,
+			fleet.Overrides{Quarantines: []fleet.Quarantine{{Image: oldImage.Digest, Attribution: ada}}},
+			"create 2, canaries_first"},
+		{"halted", func(r *fleet.Rollout) {
+			r.Good = nil
+			haltedFor("it was lost")(r)
+		}, fleet.Overrides{}, "rollout_halted, create 2, canaries_first"},
 	} {
-		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: members(f, states(3, fleet.Healthy), nil),
-			Rollouts: recorded(f, test.record), Overrides: test.overrides}).Fleets[0]
+		p := planInput(
+			input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f},
+				Instances: members(f, states(3, fleet.Healthy), nil),
+				Rollouts:  recorded(f, test.record), Overrides: test.overrides}).Fleets[0]
 		parts := strings.Join(strings.Fields(story(p)), " ")
 		for _, part := range strings.Split(test.want, ", ") {
 			if !strings.Contains(parts, part) || based(p) != 0 {

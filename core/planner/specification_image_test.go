@@ -74,12 +74,15 @@ func TestCompromisedImageProvisioningIsBlocked(t *testing.T) {
 		instances []snapshot.Instance
 		overrides fleet.Overrides
 	}{
-		"jobs wait":           {follows, nil, quarantined},
-		"min asks for it":     {with(sampleFleet(2, 4, 0), newImage), nil, quarantined},
-		"a rollout to it":     {rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Surge: 1}), members(rolled(3, 5, fleet.RolloutPolicy{}), states(3, fleet.Healthy), nil), quarantined},
+		"jobs wait":       {follows, nil, quarantined},
+		"min asks for it": {with(sampleFleet(2, 4, 0), newImage), nil, quarantined},
+		"a rollout to it": {rolled(3, 5, fleet.RolloutPolicy{Canary: 1, Surge: 1}),
+			members(rolled(3, 5, fleet.RolloutPolicy{}), states(3, fleet.Healthy), nil), quarantined},
 		"a person's rollback": {with(follows, oldImage), nil, back},
 	} {
-		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances, Demand: demand(waiting(4)), Overrides: test.overrides}).Fleets[0]
+		p := planInput(
+			input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{test.fleet}, Instances: test.instances,
+				Demand: demand(waiting(4)), Overrides: test.overrides}).Fleets[0]
 		if p.Create != 0 || len(p.Requests) != 0 {
 			t.Errorf("%s: %s", name, story(p))
 		}
@@ -95,9 +98,10 @@ func TestCostCeilingJobsQueueRatherThanUseAnUnsafeFallback(t *testing.T) {
 	proper, spot, plain := burst(0, 9, 0), burst(0, 9, 0), burst(0, 9, 0)
 	proper.Class.Trust = "high"
 	proper.Cost = fleet.CostPolicy{Hourly: usd(400_000), MaxHourly: usd(500_000)}
-	spot.ID, spot.Address, spot.Class.Trust, spot.Lifetime, spot.Cost.Hourly = "f2", "fleet.spot", "high", fleet.LifetimePreemptible, usd(
-		1,
-	)
+	spot.ID, spot.Address, spot.Class.Trust, spot.Lifetime, spot.Cost.Hourly = "f2", "fleet.spot", "high",
+		fleet.LifetimePreemptible, usd(
+			1,
+		)
 	plain.ID, plain.Address, plain.Cost.Hourly = "f3", "fleet.plain", usd(1)
 	d := waiting(8)
 	d.Requirement.Trust = "high"

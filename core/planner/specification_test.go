@@ -45,7 +45,8 @@ func TestHardRequirementTheAutoscalerMapsOnlyEligibleClasses(t *testing.T) {
 			d.Requirement.Hostile, meeting.Class.Isolation = true, "vm"
 		},
 		"region": func(d *fleet.QueuedDemand, lacking, meeting *fleet.ManagedFleet) {
-			d.Requirement.Regions, lacking.Placement.Regions, meeting.Placement.Regions = []string{"eu"}, []string{"eu", "us"}, []string{"eu"}
+			d.Requirement.Regions, lacking.Placement.Regions, meeting.Placement.Regions = []string{"eu"}, []string{"eu", "us"},
+				[]string{"eu"}
 		},
 	} {
 		lacking, meeting, d := burst(0, 9, 0), burst(0, 9, 0), waiting(4)

@@ -31,13 +31,16 @@ func TestJobsWaitingBesideFreeCapacityGetNewInstance(t *testing.T) {
 	}{
 		{"a job that has just come may find room there", host(time.Hour, 1, fleet.Healthy), group(9*time.Second, 1, 1), 0},
 		{"one that has waited has found none", host(time.Hour, 1, fleet.Healthy), group(10*time.Second, 1, 1), 1},
-		{"a host that has just begun to take jobs is still being filled", host(9*time.Second, 1, fleet.Healthy), group(time.Minute, 1, 1), 0},
+		{"a host that has just begun to take jobs is still being filled", host(9*time.Second, 1, fleet.Healthy),
+			group(time.Minute, 1, 1), 0},
 		{"an idle host has the room that it says", host(time.Hour, 0, fleet.Healthy), group(time.Minute, 2, 2), 0},
 		{"a booting host is waited for", host(time.Minute, 0, fleet.Bootstrapping), group(time.Minute, 2, 2), 0},
 		{"a group that a quota blocks waits for that", host(time.Hour, 1, fleet.Healthy), group(time.Minute, 2, 1), 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{test.host}, Demand: demand(test.jobs)}).Fleets[0]
+			p := planInput(
+				input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f},
+					Instances: []snapshot.Instance{test.host}, Demand: demand(test.jobs)}).Fleets[0]
 			if p.Create != test.want {
 				t.Errorf("it makes %d hosts, want %d: %+v", p.Create, test.want, p.Bounds)
 			}

@@ -67,10 +67,16 @@ func TestAPlanSaysThatItsSchedulerWasNotAsked(t *testing.T) {
 		want   reason.Detail
 	}{
 		{"no one has asked it", nil, reason.SchedulerNotAsked{Scheduler: "forgeyard.ci"}},
-		{"it doesn't answer", map[fleet.SchedulerAddress]snapshot.Demand{ci: {Unobserved: reason.Of(reason.SchedulerError{Message: "connection refused"})}}, reason.SchedulerUnreachable{Scheduler: "forgeyard.ci", Because: reason.Of(reason.SchedulerError{Message: "connection refused"})}},
+		{"it doesn't answer",
+			map[fleet.SchedulerAddress]snapshot.Demand{
+				ci: {Unobserved: reason.Of(reason.SchedulerError{Message: "connection refused"})}},
+			reason.SchedulerUnreachable{Scheduler: "forgeyard.ci",
+				Because: reason.Of(reason.SchedulerError{Message: "connection refused"})}},
 		{"it has answered", demand(), nil},
 	} {
-		p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{one}, Demand: test.demand}).Fleets[0]
+		p := planInput(
+			input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Instances: []snapshot.Instance{one},
+				Demand: test.demand}).Fleets[0]
 		if p.Unseen != reason.Of(test.want) {
 			t.Errorf("%s: it says %q, want %q", test.name, p.Unseen, test.want)
 		}
@@ -84,7 +90,9 @@ func TestAPlanSaysThatItsSchedulerWasNotAsked(t *testing.T) {
 func TestAFleetThatIsBeingRemovedIsNotHeldForItsOffers(t *testing.T) {
 	f := trading(1, 4)
 	f.Operational = fleet.FleetDraining
-	p := planInput(input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f}, Offers: map[fleet.MarketKey]fleet.OfferList{}}).Fleets[0]
+	p := planInput(
+		input{Now: now, AgentVersion: agentVersion, Fleets: []fleet.ManagedFleet{f},
+			Offers: map[fleet.MarketKey]fleet.OfferList{}}).Fleets[0]
 	if p.Constrained != nil || len(p.Waiting) > 0 || !p.Unseen.IsZero() {
 		t.Errorf("held %+v, waits %+v, unseen %q", p.Constrained, p.Waiting, p.Unseen)
 	}

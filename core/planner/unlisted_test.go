@@ -14,10 +14,11 @@ func TestAQueueIsServedByFleetsOfTheClassThatItIsMappedTo(t *testing.T) {
 		requirement fleet.SchedulingRequirementSet
 		want        reason.Detail
 	}{
-		"its class":     {fleet.SchedulingRequirementSet{Queue: "q", Class: "large"}, nil},
-		"another class": {fleet.SchedulingRequirementSet{Queue: "q", Class: "small"}, reason.QueueClassDiffers{Queue: "q", Required: "small", Has: "large"}},
-		"not mapped":    {fleet.SchedulingRequirementSet{Queue: "q"}, reason.QueueUnmapped{Queue: "q"}},
-		"no queue":      {fleet.SchedulingRequirementSet{}, nil},
+		"its class": {fleet.SchedulingRequirementSet{Queue: "q", Class: "large"}, nil},
+		"another class": {fleet.SchedulingRequirementSet{Queue: "q", Class: "small"},
+			reason.QueueClassDiffers{Queue: "q", Required: "small", Has: "large"}},
+		"not mapped": {fleet.SchedulingRequirementSet{Queue: "q"}, reason.QueueUnmapped{Queue: "q"}},
+		"no queue":   {fleet.SchedulingRequirementSet{}, nil},
 	} {
 		got := eligible(&fleet.InstallationPolicy{}, &fleet.QueuedDemand{Requirement: one.requirement}, &f).reason
 		if got != one.want {

@@ -146,7 +146,8 @@ func TestSchedulesSayHowManyIdleRunnersAreKept(t *testing.T) {
 			f := burst(0, 10, test.warm)
 			f.Scaling.Schedules = test.schedules
 			at, _ := time.Parse(time.RFC3339, test.at)
-			p := planInput(input{Now: at, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), AgentVersion: agentVersion}).Fleets[0]
+			p := planInput(
+				input{Now: at, Fleets: []fleet.ManagedFleet{f}, Demand: demand(), AgentVersion: agentVersion}).Fleets[0]
 			if diff := cmp.Diff(test.want, warmLines(p)); diff != "" {
 				t.Errorf("it says (-want +got):\n%s", diff)
 			}
@@ -215,7 +216,8 @@ func TestASchedulePassesNoOtherBound(t *testing.T) {
 			if test.unobserved != "" {
 				d[ci] = snapshot.Demand{Unobserved: reason.Of(reason.SchedulerError{Message: test.unobserved})}
 			}
-			p := planInput(input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Demand: d, AgentVersion: agentVersion}).Fleets[0]
+			p := planInput(
+				input{Now: now, Fleets: []fleet.ManagedFleet{test.fleet}, Demand: d, AgentVersion: agentVersion}).Fleets[0]
 			if got := story(p); got != test.want {
 				t.Errorf("plan is %q, want %q: %v", got, test.want, p.Bounds)
 			}
@@ -249,12 +251,14 @@ func TestAScheduleChangesNothingBeforeTheTimeThatThePlanNames(t *testing.T) {
 			t.Fatalf("a schedule of every week never changes: %+v", p)
 		}
 		between := at.Add(time.Duration(rapid.Int64Range(0, int64(p.Next.Sub(at))-1).Draw(t, "later")))
-		if q := planInput(input{Now: between, Fleets: []fleet.ManagedFleet{f}, Demand: demand()}).Fleets[0]; q.Warm != p.Warm ||
+		if q := planInput(
+			input{Now: between, Fleets: []fleet.ManagedFleet{f}, Demand: demand()}).Fleets[0]; q.Warm != p.Warm ||
 			!q.Next.Equal(p.Next) {
 			t.Fatalf("at %s it keeps %d until %s, and at %s %d until %s", at, p.Warm, p.Next, between, q.Warm, q.Next)
 		}
 		if p.NextWarm != nil {
-			if q := planInput(input{Now: p.NextWarm.At, Fleets: []fleet.ManagedFleet{f}, Demand: demand()}).Fleets[0]; q.Warm != p.NextWarm.Warm {
+			if q := planInput(
+				input{Now: p.NextWarm.At, Fleets: []fleet.ManagedFleet{f}, Demand: demand()}).Fleets[0]; q.Warm != p.NextWarm.Warm {
 				t.Fatalf("it says %q, and then keeps %d", p.NextWarm.Reason.Text(), q.Warm)
 			}
 		}

@@ -29,7 +29,9 @@ func warnOldAddress(before, after fleet.Definition, state snapshot.State) config
 			Block:    "forgeyard",
 			Summary:  fmt.Sprintf("%s know the manager at its old address", hosts(agents)),
 			Detail: fmt.Sprintf(
-				"Agents keep the URL that they booted with, and listen = %q and advertise = %q reach only new hosts. Keep what was in effect (listen = %q, advertise = %q) answering until the old hosts are replaced: by a name in DNS, or a proxy that passes TLS through.",
+				"Agents keep the URL that they booted with, and listen = %q and advertise = %q reach only new hosts. Keep what "+
+					"was in effect (listen = %q, advertise = %q) answering until the old hosts are replaced: by a name in DNS, or a "+
+					"proxy that passes TLS through.",
 				after.Manager.Listen,
 				url,
 				before.Manager.Listen,
@@ -57,7 +59,8 @@ func warnIgnoredListen(now *Listening, after fleet.Definition) config.Diagnostic
 			Block:    "forgeyard",
 			Summary:  fmt.Sprintf("the manager that runs doesn't listen at %s", wanted),
 			Detail: fmt.Sprintf(
-				"It answers agents at %s, and listen = %q counts from its next start. Until then new hosts may get an address that doesn't answer, and fail. Apply, stop it (serve), and start it again.",
+				"It answers agents at %s, and listen = %q counts from its next start. Until then new hosts may get an address "+
+					"that doesn't answer, and fail. Apply, stop it (serve), and start it again.",
 				now.At,
 				wanted,
 			),

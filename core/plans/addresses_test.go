@@ -22,7 +22,8 @@ func TestChangedManagerAddressWarnsOfHostsWithTheOldOne(t *testing.T) {
 		{"nothing changed", old, two, false},
 		{"another port", fleet.ManagerSettings{Listen: "10.0.0.1:8443", Advertise: old.Advertise}, two, true},
 		{"another URL", fleet.ManagerSettings{Listen: old.Listen, Advertise: "https://other.example"}, two, true},
-		{"another folder of agents", fleet.ManagerSettings{Listen: old.Listen, Advertise: old.Advertise, Agents: "/agents"}, two, false},
+		{"another folder of agents", fleet.ManagerSettings{Listen: old.Listen, Advertise: old.Advertise, Agents: "/agents"},
+			two, false},
 		{"no instance depends on the address", fleet.ManagerSettings{}, snapshot.State{}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

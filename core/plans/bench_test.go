@@ -193,7 +193,8 @@ func fill(b *testing.B, s *store.Store, rows []fleet.ManagedFleet, each int) {
 				Reason:           reason.Plain("Every check of admission passed."),
 			}
 			instance.Admission.State, instance.Admission.Policy = fleet.AdmissionVerified, f.Admission
-			for _, check := range []string{"identity", "class", "provider", "platform", "capabilities", "version", "time", "health", "job_isolation"} {
+			for _, check := range []string{"identity", "class", "provider", "platform", "capabilities", "version", "time",
+				"health", "job_isolation"} {
 				instance.Admission.Checks = append(
 					instance.Admission.Checks,
 					fleet.AdmissionCheck{

@@ -36,7 +36,9 @@ func TestATokenThatMayOnlyReadLearnsNothingOfTheManagersFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, who := range []access.Caller{
-		{Name: "reader", Permissions: []access.Permission{access.ReadFleets, access.ScaleFleets, access.DrainFleets, access.FreezeFleets, access.ManageImages, access.ManageReservations}},
+		{Name: "reader",
+			Permissions: []access.Permission{access.ReadFleets, access.ScaleFleets, access.DrainFleets, access.FreezeFleets,
+				access.ManageImages, access.ManageReservations}},
 		{Name: "limited", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.demo"}},
 	} {
 		answers := map[string]bool{}

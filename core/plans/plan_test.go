@@ -243,8 +243,9 @@ func TestHostsThatComeAndGoWithDemandAreNoChangeOfThePlan(t *testing.T) {
 		want  bool
 	}{
 		"a fleet that follows demand lets a host go": {planner.FleetPlan{Follows: true, Actions: leaves}, false},
-		"it has an outdated one":                     {planner.FleetPlan{Follows: true, Drifted: []planner.Drift{{Instance: "a"}}}, true},
-		"a fleet of a fixed size lets a host go":     {planner.FleetPlan{Actions: leaves}, true},
+		"it has an outdated one": {
+			planner.FleetPlan{Follows: true, Drifted: []planner.Drift{{Instance: "a"}}}, true},
+		"a fleet of a fixed size lets a host go": {planner.FleetPlan{Actions: leaves}, true},
 	} {
 		p := Plan{Preview: planner.Output{Fleets: []planner.FleetPlan{tt.fleet}}}
 		if p.HasChanges() != tt.want {

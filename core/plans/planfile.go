@@ -94,7 +94,8 @@ func (p SavedPlan) plain() error {
 	}
 	if place, found := steering(whole, "the plan"); found {
 		return fmt.Errorf(
-			"it contains terminal control characters (in %.100q), which no plan needs: check who made or changed the file, and plan again",
+			"it contains terminal control characters (in %.100q), which no plan needs: check who made or changed the file, "+
+				"and plan again",
 			place,
 		)
 	}

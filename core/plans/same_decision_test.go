@@ -96,7 +96,8 @@ func TestPlanStatusAndLoopDecideTheSame(t *testing.T) {
 	if diff := cmp.Diff(decisionsOf(want), decisionsOf(a.plan(d).Preview.Fleets[0])); diff != "" {
 		t.Errorf("plan (-loop +plan):\n%s", diff)
 	}
-	seen := view.Fleets(snapshot.Snapshot{Now: now, AgentVersion: "0.1.0", State: a.state, Observations: res.Observations})[0]
+	seen := view.Fleets(
+		snapshot.Snapshot{Now: now, AgentVersion: "0.1.0", State: a.state, Observations: res.Observations})[0]
 	if diff := cmp.Diff(
 		[]any{want.Desired, want.Counts, want.Bounds, want.Waiting},
 		[]any{seen.Desired, seen.Counts, seen.Bounds, seen.Waiting},

@@ -67,7 +67,8 @@ func (p SavedPlan) SubmissionWith(given config.Variables) (Submission, error) {
 	for _, name := range given.Assigned() {
 		if !slices.Contains(p.Sensitive.Names, name) {
 			return Submission{}, fmt.Errorf(
-				"the plan has its variables already, and --var %s is none of its sensitive ones, which are all that it takes (%s); leave it out, or plan again with it",
+				"the plan has its variables already, and --var %s is none of its sensitive ones, which are all that it takes "+
+					"(%s); leave it out, or plan again with it",
 				name,
 				namesOr("it has none", p.Sensitive.Names),
 			)
@@ -82,7 +83,8 @@ func (p SavedPlan) SubmissionWith(given config.Variables) (Submission, error) {
 	}
 	if len(missing) > 0 {
 		return Submission{}, fmt.Errorf(
-			"a plan doesn't hold the values of sensitive variables, and this one needs %s; give each again with --var NAME=…, --var-file or %sNAME",
+			"a plan doesn't hold the values of sensitive variables, and this one needs %s; give each again with --var NAME=…, "+
+				"--var-file or %sNAME",
 			strings.Join(missing, ", "),
 			config.VariablePrefix,
 		)
@@ -133,7 +135,8 @@ func (p Planner) mayUse(ctx context.Context, a Approval) error {
 	}
 	if a.Authority != "" && a.Authority != own {
 		return access.Invalid(
-			"the plan was made for another installation that is called %q, too: its authority's key is %.8s…, this one's is %.8s…; apply it where it was made, or plan again here",
+			"the plan was made for another installation that is called %q, too: its authority's key is %.8s…, this one's is "+
+				"%.8s…; apply it where it was made, or plan again here",
 			p.options.Installation,
 			a.Authority,
 			own,
@@ -154,7 +157,8 @@ func (p Planner) mayUse(ctx context.Context, a Approval) error {
 
 func usedPlan(by string, at time.Time, serial int64) error {
 	return access.Conflict(
-		"the plan was used already: %s applied it at %s, and definition %d was current afterwards. A saved plan is good once; plan again",
+		"the plan was used already: %s applied it at %s, and definition %d was current afterwards. A saved plan is good "+
+			"once; plan again",
 		by,
 		fleet.TimeText(at),
 		serial,

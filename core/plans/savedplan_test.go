@@ -100,11 +100,14 @@ func TestASensitiveVariableIsGivenAgainAndNothingElseIs(t *testing.T) {
 		given config.Variables
 		want  string // "": fine
 	}{
-		"as an assignment":       {keyAgain, ""},
-		"by the environment":     {config.Variables{Environment: []string{"FLEET_VAR_key=x", "FLEET_VAR_host=elsewhere"}}, ""},
-		"by a file with others":  {config.Variables{Files: []config.Source{{Name: "f", Bytes: []byte("host = \"elsewhere\"\nkey = \"x\"\n")}}}, ""},
-		"not at all":             {config.Variables{}, "this one needs key; give each again with --var NAME=…"},
-		"with another of a plan": {config.Variables{Assignments: []string{"key=x", "host=elsewhere"}}, "--var host is none of its sensitive ones, which are all that it takes (key)"},
+		"as an assignment": {keyAgain, ""},
+		"by the environment": {config.Variables{Environment: []string{"FLEET_VAR_key=x", "FLEET_VAR_host=elsewhere"}},
+			""},
+		"by a file with others": {
+			config.Variables{Files: []config.Source{{Name: "f", Bytes: []byte("host = \"elsewhere\"\nkey = \"x\"\n")}}}, ""},
+		"not at all": {config.Variables{}, "this one needs key; give each again with --var NAME=…"},
+		"with another of a plan": {config.Variables{Assignments: []string{"key=x", "host=elsewhere"}},
+			"--var host is none of its sensitive ones, which are all that it takes (key)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := p.SubmissionWith(test.given)

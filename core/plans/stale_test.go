@@ -27,7 +27,8 @@ func TestAStalePlanNamesWhoAppliedWhatAndWhen(t *testing.T) {
 			{Action: config.Drift, Address: "fleet.other"},
 		},
 	}
-	want := "the plan is stale: the plan was made from definition 6; ada applied definition 7 at 2026-05-04 10:20 UTC, with change fleet.linux (capacity.max), create fleet.mac. Plan again"
+	want := "the plan is stale: the plan was made from definition 6; ada applied definition 7 at 2026-05-04 10:20 UTC, " +
+		"with change fleet.linux (capacity.max), create fleet.mac. Plan again"
 	if got := err.Error(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -84,7 +85,8 @@ func TestStalePlanTellsALimitedCallerOfTheirFleetsOnly(t *testing.T) {
 		}
 	}
 	approved := Approval{Serial: 1, Fleets: map[fleet.FleetAddress]int64{"fleet.two": 0}}
-	for limit, want := range map[fleet.FleetAddress]string{"fleet.one": "fleet.one", "fleet.two": "fleet.two", "fleet.none": ""} {
+	for limit, want := range map[fleet.FleetAddress]string{"fleet.one": "fleet.one", "fleet.two": "fleet.two",
+		"fleet.none": ""} {
 		var told []string
 		stale := m.stale(as(t, access.Caller{Fleets: []fleet.FleetAddress{limit}}), approved, Plan{}, "it differs")
 		if e, ok := errors.AsType[*StaleError](stale); ok && e.By == "ada" {

@@ -76,7 +76,8 @@ func TestComplaintsComeBackByBlock(t *testing.T) {
 	validation, err := started(
 		t,
 		launch(t, ""),
-	).Validate(t.Context(), secret.Resolved{Body: []byte(`{}`)}, map[string][]byte{"a": []byte(`{"bad":1}`), "b": []byte(`{}`)})
+	).Validate(t.Context(), secret.Resolved{Body: []byte(`{}`)},
+		map[string][]byte{"a": []byte(`{"bad":1}`), "b": []byte(`{}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,12 +123,17 @@ func TestOnlyAnInspectionThatEndsWellIsComplete(t *testing.T) {
 		want  fleet.Inspection
 		class fleet.ErrorClass
 	}{
-		"of everything":                                  {nil, fleet.Inspection{Resources: []fleet.Resource{i1}, Complete: true}, ""},
-		"with a state of the future":                     {[]fleet.OperationID{"k"}, fleet.Inspection{Resources: []fleet.Resource{unclear}, Complete: true}, ""},
-		"of an absent key, and of one without a request": {[]fleet.OperationID{"absent"}, fleet.Inspection{Absent: []fleet.OperationID{"absent"}, Complete: true}, ""},
-		"of a key that is absent and in flight":          {[]fleet.OperationID{"in flight"}, fleet.Inspection{InFlight: []fleet.OperationID{"in flight"}, Absent: []fleet.OperationID{}, Complete: true}, ""},
-		"that fails after a page":                        {[]fleet.OperationID{"k", "fail"}, fleet.Inspection{Resources: []fleet.Resource{unclear}}, fleet.ErrorRateLimit},
-		"whose plugin crashes":                           {[]fleet.OperationID{"cut"}, fleet.Inspection{}, fleet.ErrorTransient},
+		"of everything": {nil,
+			fleet.Inspection{Resources: []fleet.Resource{i1}, Complete: true}, ""},
+		"with a state of the future": {[]fleet.OperationID{"k"},
+			fleet.Inspection{Resources: []fleet.Resource{unclear}, Complete: true}, ""},
+		"of an absent key, and of one without a request": {[]fleet.OperationID{"absent"},
+			fleet.Inspection{Absent: []fleet.OperationID{"absent"}, Complete: true}, ""},
+		"of a key that is absent and in flight": {[]fleet.OperationID{"in flight"},
+			fleet.Inspection{InFlight: []fleet.OperationID{"in flight"}, Absent: []fleet.OperationID{}, Complete: true}, ""},
+		"that fails after a page": {[]fleet.OperationID{"k", "fail"}, fleet.Inspection{Resources: []fleet.Resource{unclear}},
+			fleet.ErrorRateLimit},
+		"whose plugin crashes": {[]fleet.OperationID{"cut"}, fleet.Inspection{}, fleet.ErrorTransient},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen, err := started(t, launch(t, "")).Inspect(t.Context(), test.keys)
@@ -234,7 +240,8 @@ func TestACallThatEndsBadlyLeavesItsOpenItemsUnknown(t *testing.T) {
 		"by whomever, without a class":                    {"end without class", fleet.ErrorTransient, false, "who knows"},
 		"by the plugin, with a code that only it can set": {"end as aborted", fleet.ErrorTransient, true, "who knows"},
 		"by the end of the process":                       {"wait for the end", fleet.ErrorTransient, true, "signal: killed"},
-		"by the deadline of the manager":                  {"hang", fleet.ErrorTransient, false, "gave up waiting: context deadline exceeded"},
+		"by the deadline of the manager": {"hang", fleet.ErrorTransient, false,
+			"gave up waiting: context deadline exceeded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			process := started(t, launch(t, ""))
@@ -289,7 +296,8 @@ func TestATokenIsInNoPrintedForm(t *testing.T) {
 
 func TestEveryReferenceIsAnswered(t *testing.T) {
 	var refs []TerminateRef
-	for _, id := range []fleet.ProviderInstanceRef{"gone", "accepted", "refused", "unset", "missing", "by key", "wrong key"} {
+	for _, id := range []fleet.ProviderInstanceRef{"gone", "accepted", "refused", "unset", "missing", "by key",
+		"wrong key"} {
 		refs = append(refs, TerminateRef{ID: id, Key: fleet.OperationID("key of " + id)})
 	}
 	got := map[fleet.ProviderInstanceRef]fleet.TerminateOutcome{}
@@ -339,7 +347,8 @@ func TestACrashLeavesTheOpenReferencesUnknown(t *testing.T) {
 
 func TestAnAnswerThatFitsTwoReferencesFitsNone(t *testing.T) {
 	volumes := []TerminateRef{{ID: "v1", Key: "k"}, {ID: "v2", Key: "k"}}
-	for said, want := range map[TerminateRef]int{{Key: "k"}: -1, {ID: "v2", Key: "k"}: 1, {ID: "v2"}: 1, {ID: "v3", Key: "k"}: -1, {ID: "v1", Key: "x"}: -1, {}: -1} {
+	for said, want := range map[TerminateRef]int{{Key: "k"}: -1, {ID: "v2", Key: "k"}: 1, {ID: "v2"}: 1,
+		{ID: "v3", Key: "k"}: -1, {ID: "v1", Key: "x"}: -1, {}: -1} {
 		if got := matchRef(volumes, said); got != want {
 			t.Errorf("%+v is %d, want %d", said, got, want)
 		}

@@ -31,13 +31,16 @@ func TestTheClientTakesNoneOfGoPluginsFaultyWays(t *testing.T) {
 		"a reattached plugin is a stored pid, and has no certificate":                 config.Reattach != nil,
 		"the broker's multiplexing depends on an order of calls":                      config.GRPCBrokerMultiplex,
 		"the host's environment overrides the plugin's":                               !config.SkipHostEnv,
-		"without certificates any client of the socket is answered":                   !config.AutoMTLS || config.TLSConfig != nil,
-		"net/rpc has no deadlines":                                                    !slices.Equal(config.AllowedProtocols, []plugin.Protocol{plugin.ProtocolGRPC}),
-		"sockets lie in /tmp":                                                         config.UnixSocketConfig == nil || config.UnixSocketConfig.TempDir != dir.path || config.UnixSocketConfig.Group != "",
-		"port 10000 is taken always":                                                  config.MinPort != 0 || config.MaxPort != 1,
-		"a first start waits for a malware scanner":                                   config.StartTimeout < DefaultStartTimeout,
-		"a managed client lives until somebody calls CleanupClients":                  config.Managed,
-		"its parser of log lines panics":                                              config.Stderr != nil,
+		"without certificates any client of the socket is answered": !config.AutoMTLS ||
+			config.TLSConfig != nil,
+		"net/rpc has no deadlines": !slices.Equal(config.AllowedProtocols,
+			[]plugin.Protocol{plugin.ProtocolGRPC}),
+		"sockets lie in /tmp": config.UnixSocketConfig == nil ||
+			config.UnixSocketConfig.TempDir != dir.path || config.UnixSocketConfig.Group != "",
+		"port 10000 is taken always":                                 config.MinPort != 0 || config.MaxPort != 1,
+		"a first start waits for a malware scanner":                  config.StartTimeout < DefaultStartTimeout,
+		"a managed client lives until somebody calls CleanupClients": config.Managed,
+		"its parser of log lines panics":                             config.Stderr != nil,
 	} {
 		if wrong {
 			t.Errorf("the client's configuration meets a fault: %s", fault)

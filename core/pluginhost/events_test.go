@@ -26,7 +26,8 @@ type announcer struct {
 func (announcer) Watch(_ *providerpb.WatchRequest, stream grpc.ServerStreamingServer[providerpb.WatchResponse]) error {
 	deadline := timestamppb.New(time.Date(2026, 11, 29, 12, 2, 0, 0, time.UTC))
 	for _, w := range []*providerpb.WatchResponse{
-		{EventId: "e1", Kind: providerpb.WatchResponse_KIND_INTERRUPTION, InstanceId: "i-1", Deadline: deadline, Detail: "spot\x1b[2J " + strings.Repeat("x", 1000)},
+		{EventId: "e1", Kind: providerpb.WatchResponse_KIND_INTERRUPTION, InstanceId: "i-1", Deadline: deadline,
+			Detail: "spot\x1b[2J " + strings.Repeat("x", 1000)},
 		{EventId: "e2", Kind: 99, InstanceId: "i-2"},
 		{Kind: providerpb.WatchResponse_KIND_REBALANCE, InstanceId: "i-3"},
 	} {
@@ -51,7 +52,8 @@ func TestWhatAPluginAnnouncesComesCleanedAndBounded(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	first := got[0].Notice
-	if got[0].Instance != "i-1" || first.ID != "e1" || first.Kind != fleet.NoticeInterruption || !first.Deadline.Equal(time.Date(2026, 11, 29, 12, 2, 0, 0, time.UTC)) ||
+	if got[0].Instance != "i-1" || first.ID != "e1" || first.Kind != fleet.NoticeInterruption ||
+		!first.Deadline.Equal(time.Date(2026, 11, 29, 12, 2, 0, 0, time.UTC)) ||
 		strings.Contains(first.Detail, "\x1b") ||
 		len(first.Detail) > maxNoticeDetail {
 		t.Errorf("the first is %+v", got[0])

@@ -167,14 +167,18 @@ func TestEvidenceThatIsNotGoodIsRefusedForCertain(t *testing.T) {
 		evidence fleet.Evidence
 		want     fleet.IdentityRefusal
 	}{
-		"a document of another instance":             {sign(signedDocument{Instance: "i-2", Account: "1234"}), fleet.IdentityOtherInstance},
-		"a document of another account":              {sign(signedDocument{Instance: "i-1", Account: "99"}), fleet.IdentityOtherAccount},
+		"a document of another instance": {sign(signedDocument{Instance: "i-2", Account: "1234"}),
+			fleet.IdentityOtherInstance},
+		"a document of another account": {sign(signedDocument{Instance: "i-1", Account: "99"}),
+			fleet.IdentityOtherAccount},
 		"a document that was changed":                {tampered, fleet.IdentityBadSignature},
 		"a document that another certificate signed": {other(ours), fleet.IdentityBadSignature},
-		"a document without a signature":             {fleet.Evidence{Kind: "aws", Document: sign(ours).Document}, fleet.IdentityBadSignature},
-		"a document that is too large":               {fleet.Evidence{Kind: "aws", Document: make([]byte, fleet.MaxEvidenceBytes+1)}, fleet.IdentityUnreadable},
-		"a verdict about somebody else":              {fleet.Evidence{Kind: "somebody else"}, fleet.IdentityOtherInstance},
-		"a refusal of a class that isn't known":      {fleet.Evidence{Kind: "of a newer version"}, fleet.IdentityUnreadable},
+		"a document without a signature": {fleet.Evidence{Kind: "aws", Document: sign(ours).Document},
+			fleet.IdentityBadSignature},
+		"a document that is too large": {
+			fleet.Evidence{Kind: "aws", Document: make([]byte, fleet.MaxEvidenceBytes+1)}, fleet.IdentityUnreadable},
+		"a verdict about somebody else":         {fleet.Evidence{Kind: "somebody else"}, fleet.IdentityOtherInstance},
+		"a refusal of a class that isn't known": {fleet.Evidence{Kind: "of a newer version"}, fleet.IdentityUnreadable},
 	} {
 		got, err := p.VerifyIdentity(t.Context(), fleet.IdentityQuestion{Evidence: c.evidence, Resource: "i-1"})
 		refused, certain := errors.AsType[*fleet.IdentityRefusedError](err)
@@ -218,7 +222,8 @@ func TestAVerifierThatHangsCrashesOrBabblesDecidesNothing(t *testing.T) {
 func FuzzIdentityOf(f *testing.F) {
 	for _, seed := range []*providerpb.VerifyResponse{
 		{}, {Verdict: &providerpb.VerifyResponse_Refused{Refused: &providerpb.RefusedIdentity{}}},
-		{Verdict: &providerpb.VerifyResponse_Verified{Verified: &providerpb.VerifiedIdentity{InstanceId: "i-1", Account: "a"}}},
+		{Verdict: &providerpb.VerifyResponse_Verified{
+			Verified: &providerpb.VerifiedIdentity{InstanceId: "i-1", Account: "a"}}},
 		{Verdict: &providerpb.VerifyResponse_Verified{Verified: &providerpb.VerifiedIdentity{InstanceId: "i-1 "}}},
 	} {
 		encoded, err := proto.Marshal(seed)
@@ -234,7 +239,8 @@ func FuzzIdentityOf(f *testing.F) {
 		}
 		got, err := identityOf(&response, fleet.IdentityQuestion{Resource: "i-1"})
 		if err == nil &&
-			(response.GetVerified().GetInstanceId() != "i-1" || got.Resource != "i-1" || len(got.Account) > 4*providerpb.MaxIdentityText) {
+			(response.GetVerified().GetInstanceId() != "i-1" || got.Resource != "i-1" ||
+				len(got.Account) > 4*providerpb.MaxIdentityText) {
 			t.Fatalf("%v is %+v", &response, got)
 		}
 		if err != nil && got != (fleet.VerifiedIdentity{}) {

@@ -102,7 +102,8 @@ func checkRunDir(runDir string) error {
 	longest := len(filepath.Join(runDir, "run-4294967295", socketsName, "plugin4294967295"))
 	if limit := socketNameLimit(); longest > limit {
 		return fmt.Errorf(
-			"run directory %s is %d bytes too long for a socket's name (the system's limit is %d); choose a shorter one, for instance by XDG_RUNTIME_DIR",
+			"run directory %s is %d bytes too long for a socket's name (the system's limit is %d); choose a shorter one, for "+
+				"instance by XDG_RUNTIME_DIR",
 			runDir,
 			longest-limit,
 			limit,

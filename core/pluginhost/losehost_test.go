@@ -29,7 +29,8 @@ func TestWhatOutlivesItsHostIsNamedAndEnded(t *testing.T) {
 		limit        time.Duration
 		want         []string
 	}{
-		"a plugin that ignores it": {mode: "ignores the end", limit: 200 * time.Millisecond, want: []string{"its process", "its socket"}},
+		"a plugin that ignores it": {mode: "ignores the end", limit: 200 * time.Millisecond,
+			want: []string{"its process", "its socket"}},
 		"a child of an honest one": {config: `"children"`, limit: time.Minute, want: []string{"a process of its group"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -59,9 +59,12 @@ var handshakes = map[string]func(line []string) string{
 	"certificate that is none":   func(line []string) string { line[5] = strings.Repeat("QUJD", 100); return whole(line) },
 	"certificate of no encoding": func(line []string) string { line[5] = strings.Repeat("!", 100); return whole(line) },
 	"no certificate":             func(line []string) string { line[5] = ""; return whole(line) },
-	"another network":            func(line []string) string { line[2], line[3] = "tcp", "127.0.0.1:1"; return whole(line) },
-	"a socket that isn't there":  func(line []string) string { line[3] += "0"; return whole(line) },
-	"an abstract socket":         func(line []string) string { line[3] = "@forgeyard"; return whole(line) },
+	"another network": func(line []string) string {
+		line[2], line[3] = "tcp", "127.0.0.1:1"
+		return whole(line)
+	},
+	"a socket that isn't there": func(line []string) string { line[3] += "0"; return whole(line) },
+	"an abstract socket":        func(line []string) string { line[3] = "@forgeyard"; return whole(line) },
 	"a file for a socket": func(line []string) string {
 		line[3] = filepath.Join(filepath.Dir(line[3]), "file")
 		os.WriteFile(line[3], nil, 0o600)

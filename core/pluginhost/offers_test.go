@@ -94,7 +94,10 @@ func TestAMarketIsAskedAndItsAnswerChecked(t *testing.T) {
 // FuzzOffersOf: whatever a plugin says, what is kept is possible, and goes out again
 // as it was.
 func FuzzOffersOf(f *testing.F) {
-	for _, seed := range []*providerpb.OffersResponse{{}, marketAnswer(), {Offers: []*providerpb.Offer{{}, {Lifetime: "stable"}, {Lifetime: "stable", Resources: &providerpb.Resources{Named: map[string]int64{"gpu/a": 1 << 62, "gpu/b": 1 << 62}}}}}} {
+	for _, seed := range []*providerpb.OffersResponse{{}, marketAnswer(),
+		{Offers: []*providerpb.Offer{{}, {Lifetime: "stable"},
+			{Lifetime: "stable",
+				Resources: &providerpb.Resources{Named: map[string]int64{"gpu/a": 1 << 62, "gpu/b": 1 << 62}}}}}} {
 		encoded, err := proto.Marshal(seed)
 		if err != nil {
 			f.Fatal(err)

@@ -36,9 +36,12 @@ func TestASchemaThatNoFileCouldBeReadByIsRefused(t *testing.T) {
 		"a name used twice": {func(r *providerpb.GetInfoResponse) { r.InstanceSchema.Blocks[0].Name = "size" },
 			[]string{`"size" is used twice`}},
 		"a name that can't be written": {func(r *providerpb.GetInfoResponse) {
-			r.InstanceSchema.Blocks[0].Schema.Attributes = append(r.InstanceSchema.Blocks[0].Schema.Attributes, &providerpb.Attribute{Name: "a b", Type: text})
+			r.InstanceSchema.Blocks[0].Schema.Attributes = append(r.InstanceSchema.Blocks[0].Schema.Attributes,
+				&providerpb.Attribute{Name: "a b", Type: text})
 		}, []string{`disk: "a b"`}},
-		"a default that isn't JSON": {func(r *providerpb.GetInfoResponse) { r.InstanceSchema.Attributes[0].DefaultJson = "{" },
+		"a default that isn't JSON": {func(r *providerpb.GetInfoResponse) {
+			r.InstanceSchema.Attributes[0].DefaultJson = "{"
+		},
 			[]string{"size", "not JSON"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +77,8 @@ func TestEveryErrorHasAClass(t *testing.T) {
 		err  error
 		want fleet.ErrorClass
 	}{
-		"an auth error":                   {withDetail(codes.Unknown, &providerpb.Error{Class: providerpb.Error_CLASS_AUTH}), fleet.ErrorAuth},
+		"an auth error": {withDetail(codes.Unknown, &providerpb.Error{Class: providerpb.Error_CLASS_AUTH}),
+			fleet.ErrorAuth},
 		"an unset class":                  {withDetail(codes.Unknown, &providerpb.Error{}), fleet.ErrorTransient},
 		"a class of the future":           {withDetail(codes.Unknown, &providerpb.Error{Class: 99}), fleet.ErrorTransient},
 		"a bare status":                   {status.Error(codes.PermissionDenied, "no"), fleet.ErrorTransient},
@@ -180,7 +184,8 @@ func filter(t testing.TB, stdout []byte) string {
 }
 
 func FuzzLogLine(f *testing.F) {
-	for _, seed := range []string{`{"@message":1}`, `{"@message":"a","@level":"info","k":[1]}`, "panic: x", "", "\xff{", `{"@message":"\u001b"}`} {
+	for _, seed := range []string{`{"@message":1}`, `{"@message":"a","@level":"info","k":[1]}`, "panic: x", "", "\xff{",
+		`{"@message":"\u001b"}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {

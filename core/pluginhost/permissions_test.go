@@ -51,7 +51,8 @@ func TestAPolicyKeepsItsLinesAndHidesSecrets(t *testing.T) {
 
 func TestAPolicyThatIsNoneIsAFaultOfThePlugin(t *testing.T) {
 	p := started(t, launch(t, ""))
-	for installation, says := range map[string]string{"empty": "0 bytes", "endless": "262145 bytes", "refused": "no such region"} {
+	for installation, says := range map[string]string{"empty": "0 bytes", "endless": "262145 bytes",
+		"refused": "no such region"} {
 		_, err := p.Policy(t.Context(), installation, secret.Resolved{}, nil)
 		wantError(t, err, says)
 	}

@@ -247,7 +247,8 @@ func (p *program) Diagnose(context.Context) string { return "" }
 func (p *program) PluginToHost(network, address string) (string, string, error) {
 	if err := p.dir.checkSocket(network, address); err != nil {
 		return "", "", fmt.Errorf(
-			"it wants to be reached at %q: %w; a plugin listens on a unix socket in the directory that PLUGIN_UNIX_SOCKET_DIR names",
+			"it wants to be reached at %q: %w; a plugin listens on a unix socket in the directory that "+
+				"PLUGIN_UNIX_SOCKET_DIR names",
 			cutTo(printable(network+" "+address), maxLastLine),
 			err,
 		)

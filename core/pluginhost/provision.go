@@ -105,7 +105,8 @@ func provisionBy[Message any](
 	ctx context.Context,
 	c provisioning,
 	message *Message,
-	send func(context.Context, *Message, ...grpc.CallOption) (grpc.ServerStreamingClient[providerpb.ProvisionResponse], error),
+	send func(context.Context, *Message, ...grpc.CallOption) (grpc.ServerStreamingClient[providerpb.ProvisionResponse],
+		error),
 ) error {
 	p, refusal := c.process, c.bad
 	if refusal == nil {

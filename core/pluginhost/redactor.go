@@ -218,7 +218,8 @@ func (c *redactor) value(field protoreflect.FieldDescriptor, value protoreflect.
 		redacted := c.redact(value.String())
 		if what := identities[field.FullName()]; what != "" && redacted != value.String() {
 			return value, fmt.Errorf(
-				"the plugin puts a secret that it was given into %s, which would be stored and shown; this is for the plugin's author to mend, or the secret is a common word and needs to be exchanged",
+				"the plugin puts a secret that it was given into %s, which would be stored and shown; this is for the plugin's "+
+					"author to mend, or the secret is a common word and needs to be exchanged",
 				what,
 			)
 		}

@@ -82,7 +82,8 @@ func leaking(t *testing.T, mode string) (*Process, *logBuffer, []fleet.PluginDia
 func mustHide(t *testing.T, where string, shown any) {
 	t.Helper()
 	text := fmt.Sprintf("%+v", shown)
-	for _, form := range []string{planted, planted[:4], base64.StdEncoding.EncodeToString([]byte("user:" + planted))[8:24], plantedFyt[32:]} {
+	for _, form := range []string{planted, planted[:4],
+		base64.StdEncoding.EncodeToString([]byte("user:" + planted))[8:24], plantedFyt[32:]} {
 		if strings.Contains(text, form) {
 			t.Errorf("%s shows %q:\n%s", where, form, text)
 		}

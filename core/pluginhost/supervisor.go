@@ -230,7 +230,8 @@ func (s *Supervisor) after(history *deathHistory, end ending) SupervisorStatus {
 	case status.Deaths >= DeathLimit:
 		status.State = SupervisorBroken
 		status.Err = fmt.Errorf(
-			"it died %d times within %s and is not started again until it is told to (mend it and run: forgeyard-fleet apply): %w",
+			"it died %d times within %s and is not started again until it is told to (mend it and run: "+
+				"forgeyard-fleet apply): %w",
 			status.Deaths,
 			DeathWindow,
 			end.err,

@@ -276,7 +276,8 @@ func TestNobodyIsHandedADeadProcess(t *testing.T) {
 }
 
 func TestJitterStaysWithinAFifth(t *testing.T) {
-	for jitter, want := range map[float64]time.Duration{0: 800 * time.Millisecond, 0.5: time.Second, 1: 1200 * time.Millisecond} {
+	for jitter, want := range map[float64]time.Duration{0: 800 * time.Millisecond, 0.5: time.Second,
+		1: 1200 * time.Millisecond} {
 		if got := (&deathHistory{}).delay(jitter); got != want {
 			t.Errorf("jitter %v: %s, want %s", jitter, got, want)
 		}

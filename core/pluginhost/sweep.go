@@ -68,7 +68,8 @@ func sweepLaunch(ctx context.Context, path string, deadline time.Time) error {
 		}
 		if !record.Process.alive() {
 			return fmt.Errorf(
-				"its lock is held, and not by the process %d of plugin %q that was launched; find the holder with lsof %s and end it",
+				"its lock is held, and not by the process %d of plugin %q that was launched; find the holder with lsof "+
+					"%s and end it",
 				record.Process.PID,
 				record.Plugin,
 				filepath.Join(path, lockName),

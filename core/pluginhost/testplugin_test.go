@@ -83,7 +83,8 @@ func servePlugin(mode string) {
 	case "noise":
 		fmt.Print("library v1 loaded\n", strings.Repeat("x", 200<<10), "\n\x1b[0m")
 	case "panicking log lines":
-		for _, line := range []string{`{"@message":1}`, `{"@message":"a","@level":2}`, `{"@message":"a","@timestamp":{}}`, `null`, `{`, strings.Repeat("y", 200<<10), "\xff\x1b[2J"} {
+		for _, line := range []string{`{"@message":1}`, `{"@message":"a","@level":2}`, `{"@message":"a","@timestamp":{}}`,
+			`null`, `{`, strings.Repeat("y", 200<<10), "\xff\x1b[2J"} {
 			fmt.Fprintln(os.Stderr, line)
 		}
 	case "bad handshake":

@@ -134,20 +134,23 @@ func TestWhatCannotBeInstalled(t *testing.T) {
 		describe              pluginstore.Describe
 		want                  []string
 	}{
-		"a name nearly right":     {source, "locla", "", version("1.0.0"), []string{`did you mean "local"?`}},
-		"a name far off":          {source, "kubernetes", "", version("1.0.0"), []string{"the directory has: aws,", "local"}},
-		"no name at all":          {source, "../local", "", version("1.0.0"), []string{"name"}},
-		"an empty directory":      {t.TempDir(), "local", "", version("1.0.0"), []string{"no plugin at all", "--dev"}},
-		"a folder":                {source, "folder", "", version("1.0.0"), []string{"not a regular file"}},
-		"not executable":          {source, "plain", "", version("1.0.0"), []string{"chmod +x"}},
-		"a version outside":       {source, "local", "~> 0.1", version("1.2.0"), []string{"1.2.0", `"~> 0.1"`, "required_plugins"}},
-		"a prerelease":            {source, "local", "~> 0.1", version("0.1.5-dev"), []string{"prerelease", `">= 0.1.5-dev"`}},
+		"a name nearly right": {source, "locla", "", version("1.0.0"), []string{`did you mean "local"?`}},
+		"a name far off":      {source, "kubernetes", "", version("1.0.0"), []string{"the directory has: aws,", "local"}},
+		"no name at all":      {source, "../local", "", version("1.0.0"), []string{"name"}},
+		"an empty directory":  {t.TempDir(), "local", "", version("1.0.0"), []string{"no plugin at all", "--dev"}},
+		"a folder":            {source, "folder", "", version("1.0.0"), []string{"not a regular file"}},
+		"not executable":      {source, "plain", "", version("1.0.0"), []string{"chmod +x"}},
+		"a version outside": {source, "local", "~> 0.1", version("1.2.0"),
+			[]string{"1.2.0", `"~> 0.1"`, "required_plugins"}},
+		"a prerelease": {source, "local", "~> 0.1", version("0.1.5-dev"),
+			[]string{"prerelease", `">= 0.1.5-dev"`}},
 		"no version":              {source, "local", "", version("latest"), []string{`"latest"`}},
 		"a broken constraint":     {source, "local", "about 1", version("1.0.0"), []string{"invalid version constraint"}},
 		"one that can't be asked": {source, "local", "", broken, []string{"ask it what it is", "exit status 2"}},
-		"a description that is not": {source, "local", "", func(context.Context, string, string) ([]byte, string, int, error) {
-			return []byte("{"), "1.0.0", 1, nil
-		}, []string{"not valid JSON"}},
+		"a description that is not": {source, "local", "",
+			func(context.Context, string, string) ([]byte, string, int, error) {
+				return []byte("{"), "1.0.0", 1, nil
+			}, []string{"not valid JSON"}},
 	} {
 		t.Run(title, func(t *testing.T) {
 			if title == "not executable" && runtime.GOOS == "windows" {

@@ -38,7 +38,8 @@ func (e *TamperedError) Error() string {
 	}
 	return message(
 		"the "+what+" that was received is not the one that was asked for",
-		"It was damaged on the way or replaced; nothing of it was kept. Try again, or take it from elsewhere: a mirror, or --from DIR.",
+		"It was damaged on the way or replaced; nothing of it was kept. Try again, or take it from elsewhere: a mirror, or "+
+			"--from DIR.",
 		"asked for  "+e.Digest,
 		"received   "+e.Found,
 	)
@@ -48,7 +49,8 @@ func (e *TamperedError) Error() string {
 type ArtifactError struct{ Reason string }
 
 func (e *ArtifactError) Error() string {
-	return e.Reason + "; ask its author to publish it again with \"forgeyard-fleet plugin publish\", or install another version"
+	return e.Reason +
+		"; ask its author to publish it again with \"forgeyard-fleet plugin publish\", or install another version"
 }
 
 // FullError says that the store's file system takes no more.
@@ -94,7 +96,8 @@ func (e *UnreachableError) Error() string {
 	}
 	return message(
 		e.Host+" can't be reached",
-		"Check the network and the proxy, and run the command again: what was received is kept. Without a network: --from DIR, or a mirror.",
+		"Check the network and the proxy, and run the command again: what was received is kept. Without a network: --from "+
+			"DIR, or a mirror.",
 		e.Err.Error(),
 		proxy,
 	)
@@ -233,7 +236,8 @@ func (e *UnsignedError) Error() string {
 		return message(
 			fmt.Sprintf("plugin %q is not signed any more", e.Plugin),
 			fmt.Sprintf(
-				"Ask its author. If that is as it should be, take the block of %q out of %s, allow_unsigned = true into required_plugins, and install again.",
+				"Ask its author. If that is as it should be, take the block of %q out of %s, allow_unsigned = true into "+
+					"required_plugins, and install again.",
 				e.Plugin,
 				LockFileName,
 			),
@@ -259,7 +263,8 @@ func (e *SignerError) Error() string {
 	return message(
 		fmt.Sprintf("plugin %q %s is signed by another key than before", e.Plugin, e.Version),
 		fmt.Sprintf(
-			"Ask its author, by another way than the registry. To trust the new key from now on: forgeyard-fleet plugin update %s --trust-key %s",
+			"Ask its author, by another way than the registry. To trust the new key from now on: forgeyard-fleet plugin "+
+				"update %s --trust-key %s",
 			e.Plugin,
 			e.Found[0],
 		),

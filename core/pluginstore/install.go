@@ -133,7 +133,9 @@ func (i Installer) fill(ctx context.Context, r Required, old LockedPlugin) (Inst
 	}
 	for _, platform := range missing {
 		if _, has := old.Binaries[platform]; !has {
-			return done, &NoBuildError{Plugin: r.Name, Version: old.Version, Platform: platform, Builds: slices.Sorted(maps.Keys(old.Binaries))}
+			return done,
+				&NoBuildError{Plugin: r.Name, Version: old.Version, Platform: platform,
+					Builds: slices.Sorted(maps.Keys(old.Binaries))}
 		}
 	}
 	err := i.Origin.each(r.Source, func(from repository) error {
@@ -147,7 +149,9 @@ func (i Installer) fill(ctx context.Context, r Required, old LockedPlugin) (Inst
 		}
 		for _, platform := range missing {
 			if got := builds[platform].binary.Digest.String(); got != old.Binaries[platform] {
-				return fmt.Errorf("%s names %s for %s, and the index that it names has %q; take the file back from version control, or run: forgeyard-fleet plugin update %s",
+				return fmt.Errorf(
+					"%s names %s for %s, and the index that it names has %q; take the file back from version control, or run: "+
+						"forgeyard-fleet plugin update %s",
 					LockFileName, old.Binaries[platform], platform, got, r.Name)
 			}
 		}
@@ -195,30 +199,16 @@ func otherDigest(ctx context.Context, from repository, old LockedPlugin, err err
 	return &OtherDigestError{Plugin: old.Name, Version: old.Version, Digest: named.Digest.String(), Missing: missing}
 }
 
-func (i Installer) checkSigner(ctx context.Context, from repository, old LockedPlugin, found release) error {
-	if old.Signer == "" {
-		return nil
-	}
-	signatures, err := signaturesOf(ctx, from, found.descriptor)
-	if err != nil {
-		return err
-	}
-	keys, refused := statement{old.Source, old.Version, old.Index}.signers(signatures)
-	switch {
-	case len(keys) == 0:
-		return &UnsignedError{Plugin: old.Name, Source: old.Source, Version: old.Version, Before: PublicKey(old.Signer), Refused: refused}
-	case !slices.Contains(keys, PublicKey(old.Signer)):
-		return &SignerError{Plugin: old.Name, Source: old.Source, Version: old.Version, Trusted: PublicKey(old.Signer), Found: keys}
-	}
-	return nil
-}
-
 // resolve chooses a version and installs it. The tag counts here and never
 // again.
 func (i Installer) resolve(ctx context.Context, r Required, old LockedPlugin) (Installed, error) {
 	done := Installed{Before: old.Version}
 	if r.Source == "" {
-		return done, wrap(r, "install", fmt.Errorf("required_plugins names no source for it; write %s = { source = \"HOST/PATH\", … } with the repository that its author publishes it in, or install a build of your own: %s --dev FOLDER", r.Name, installCommand))
+		return done,
+			wrap(r, "install",
+				fmt.Errorf("required_plugins names no source for it; write %s = { source = \"HOST/PATH\", … } with the "+
+					"repository that its author publishes it in, or install a build of your own: %s --dev FOLDER", r.Name,
+					installCommand))
 	}
 	err := i.Origin.each(r.Source, func(from repository) error {
 		found, err := i.newest(ctx, from, r)
@@ -279,7 +269,8 @@ func (i Installer) newest(ctx context.Context, from repository, r Required) (rel
 		return release{}, err
 	}
 	if found.version != chosen {
-		return release{}, &ArtifactError{fmt.Sprintf("its tag %s names an index of version %.80q", tagOf(chosen), found.version)}
+		return release{},
+			&ArtifactError{fmt.Sprintf("its tag %s names an index of version %.80q", tagOf(chosen), found.version)}
 	}
 	if found.protocol != i.Protocol {
 		return release{}, &NewerProtocolError{Plugin: r.Name, Version: chosen, Wants: found.protocol, Speaks: i.Protocol}
@@ -287,42 +278,9 @@ func (i Installer) newest(ctx context.Context, from repository, r Required) (rel
 	return found, nil
 }
 
-// trust gives the key that vouches for a release and that the user trusts;
-// none where the files allow that.
-func (i Installer) trust(ctx context.Context, from repository, r Required, old LockedPlugin, found release) (PublicKey, error) {
-	signatures, err := signaturesOf(ctx, from, found.descriptor)
-	if err != nil {
-		return "", err
-	}
-	keys, refused := statement{r.Source, found.version, found.descriptor.Digest.String()}.signers(signatures)
-	before := PublicKey("")
-	if old.Source == r.Source {
-		before = PublicKey(old.Signer)
-	}
-	switch {
-	case len(keys) == 0 && before == "" && r.AllowUnsigned:
-		return "", nil
-	case len(keys) == 0:
-		return "", &UnsignedError{Plugin: r.Name, Source: r.Source, Version: found.version, Before: before, Refused: refused}
-	case slices.Contains(keys, before):
-		return before, nil
-	}
-	for _, key := range i.Trusted {
-		if slices.Contains(keys, key) {
-			return key, nil
-		}
-	}
-	switch {
-	case before != "":
-		return "", &SignerError{Plugin: r.Name, Source: r.Source, Version: found.version, Trusted: before, Found: keys}
-	case i.Agree == nil || len(i.Trusted) > 0:
-		return "", &UntrustedError{Plugin: r.Name, Source: r.Source, Version: found.version, Keys: keys}
-	}
-	return keys[0], i.Agree(ctx, NewSigner{Plugin: r.Name, Source: r.Source, Version: found.version, Key: keys[0]})
-}
-
 // bring fetches binaries and their descriptions into the store.
-func (i Installer) bring(ctx context.Context, from repository, done *Installed, platforms []string, builds map[string]build) error {
+func (i Installer) bring(ctx context.Context, from repository, done *Installed, platforms []string,
+	builds map[string]build) error {
 	for _, platform := range platforms {
 		b, progress := builds[platform], Progress{Plugin: done.Name, Version: done.Version, Platform: platform}
 		digest := b.binary.Digest.String()
@@ -333,13 +291,15 @@ func (i Installer) bring(ctx context.Context, from repository, done *Installed, 
 		if described, err := i.Check(description); err != nil {
 			return &ArtifactError{fmt.Sprintf("its description can't be used: %v", err)}
 		} else if described != done.Version {
-			return &ArtifactError{fmt.Sprintf("it is published as version %s and describes itself as %.80q", done.Version, described)}
+			return &ArtifactError{
+				fmt.Sprintf("it is published as version %s and describes itself as %.80q", done.Version, described)}
 		}
 		progress.Size = b.binary.Size
-		fetched, err := i.Store.put(ctx, wanted{digest: digest, size: b.binary.Size, open: openAt(from, b.binary), progress: func(n int64) {
-			progress.Done = n
-			i.Progress(progress)
-		}})
+		fetched, err := i.Store.put(ctx,
+			wanted{digest: digest, size: b.binary.Size, open: openAt(from, b.binary), progress: func(n int64) {
+				progress.Done = n
+				i.Progress(progress)
+			}})
 		if err != nil {
 			return err
 		}
@@ -366,7 +326,8 @@ func wrap(r Required, what string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &tampered), errors.As(err, &artifact), errors.As(err, &full), errors.As(err, &access), errors.As(err, &unreachable), errors.As(err, &missing):
+	case errors.As(err, &tampered), errors.As(err, &artifact), errors.As(err, &full), errors.As(err, &access),
+		errors.As(err, &unreachable), errors.As(err, &missing):
 		return fmt.Errorf("%s plugin %q from %s: %w", what, r.Name, r.Source, err)
 	case isOwn(err):
 		return err
@@ -386,6 +347,7 @@ func isOwn(err error) bool {
 		untrusted *UntrustedError
 		notLocked *NotLockedError
 	)
-	return errors.As(err, &version) || errors.As(err, &older) || errors.As(err, &protocol) || errors.As(err, &build) || errors.As(err, &unsigned) ||
+	return errors.As(err, &version) || errors.As(err, &older) || errors.As(err, &protocol) || errors.As(err, &build) ||
+		errors.As(err, &unsigned) ||
 		errors.As(err, &signer) || errors.As(err, &untrusted) || errors.As(err, &notLocked)
 }

@@ -56,7 +56,8 @@ func openLayout(dir, repository string) (*layout, error) {
 		return nil, fmt.Errorf("open the OCI layout %s: %w", dir, err)
 	}
 	if err := json.Unmarshal(marker, &kind); err != nil || kind.Version != ocispec.ImageLayoutVersion {
-		return nil, fmt.Errorf("%s is not an OCI layout of version %s: its file %s says %.80q", dir, ocispec.ImageLayoutVersion, ocispec.ImageLayoutFile, marker)
+		return nil, fmt.Errorf("%s is not an OCI layout of version %s: its file %s says %.80q", dir,
+			ocispec.ImageLayoutVersion, ocispec.ImageLayoutFile, marker)
 	}
 	return l, nil
 }
@@ -87,7 +88,8 @@ func makeLayout(dir, repository string) (*layout, error) {
 	// Somebody else may have finished meanwhile, and put a release in.
 	begun, err := isBegun(dir)
 	if err == nil && begun {
-		err = errors.Join(fresh.replace(ocispec.ImageIndexFile, bytes.NewReader(emptyIndex())), fresh.replace(ocispec.ImageLayoutFile, strings.NewReader(layoutVersion)))
+		err = errors.Join(fresh.replace(ocispec.ImageIndexFile, bytes.NewReader(emptyIndex())),
+			fresh.replace(ocispec.ImageLayoutFile, strings.NewReader(layoutVersion)))
 	}
 	if err != nil {
 		return fail(err)
@@ -96,7 +98,9 @@ func makeLayout(dir, repository string) (*layout, error) {
 }
 
 func emptyIndex() []byte {
-	return encode(ocispec.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex, Manifests: []ocispec.Descriptor{}})
+	return encode(
+		ocispec.Index{Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex,
+			Manifests: []ocispec.Descriptor{}})
 }
 
 // isBegun says that a folder is empty, or has nothing but what makeLayout leaves
@@ -193,7 +197,8 @@ func (l *layout) resolve(_ context.Context, reference string) (ocispec.Descripto
 	for _, entry := range index.Manifests {
 		named := entry.Annotations[ocispec.AnnotationRefName] == l.repository+":"+reference
 		if named || entry.Digest.String() == reference {
-			return ocispec.Descriptor{MediaType: entry.MediaType, Digest: entry.Digest, Size: entry.Size, ArtifactType: entry.ArtifactType}, nil
+			return ocispec.Descriptor{MediaType: entry.MediaType, Digest: entry.Digest, Size: entry.Size,
+				ArtifactType: entry.ArtifactType}, nil
 		}
 	}
 	return ocispec.Descriptor{}, &MissingError{"the OCI layout " + l.dir, l.repository + " " + reference}
@@ -210,7 +215,9 @@ func (l *layout) fetch(_ context.Context, d ocispec.Descriptor) (io.ReadCloser, 
 	case err != nil:
 		return nil, &ArtifactError{fmt.Sprintf("the OCI layout %s has a blob that can't be read: %v", l.dir, err)}
 	case size != d.Size:
-		return nil, errors.Join(&TamperedError{What: "content", Digest: d.Digest.String() + " of " + byteCount(d.Size), Found: "a file of " + byteCount(size)}, file.Close())
+		return nil, errors.Join(
+			&TamperedError{What: "content", Digest: d.Digest.String() + " of " + byteCount(d.Size),
+				Found: "a file of " + byteCount(size)}, file.Close())
 	}
 	return file, nil
 }
@@ -294,7 +301,8 @@ func (l *layout) pushBlob(ctx context.Context, d ocispec.Descriptor, content fun
 		return err
 	}
 	if !verified.Verified() {
-		return errors.Join(&TamperedError{What: "content", Digest: d.Digest.String(), Found: "other bytes"}, l.root.Remove(blobName(d)))
+		return errors.Join(&TamperedError{What: "content", Digest: d.Digest.String(), Found: "other bytes"},
+			l.root.Remove(blobName(d)))
 	}
 	return nil
 }

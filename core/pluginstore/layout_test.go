@@ -20,7 +20,8 @@ func TestAFolderThatIsNoLayoutIsSaidToBeNone(t *testing.T) {
 	if err := os.WriteFile(writeBuild, []byte("x"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for dir, says := range map[string]string{empty: "plugin mirror", builds: "--dev " + builds, filepath.Join(empty, "none"): "none"} {
+	for dir, says := range map[string]string{empty: "plugin mirror", builds: "--dev " + builds,
+		filepath.Join(empty, "none"): "none"} {
 		u := newUser(t, Origin{Layout: dir}, example, "")
 		refused[error](u, u.plain, says)
 	}
@@ -187,20 +188,28 @@ func TestAReleaseThatIsMadeOtherwiseIsRefused(t *testing.T) {
 		change func(*ocispec.Index)
 		says   string
 	}{
-		"no plugin":              {func(i *ocispec.Index) { i.ArtifactType = "application/x" }, "not a forgeyard-fleet plugin"},
+		"no plugin": {func(i *ocispec.Index) {
+			i.ArtifactType = "application/x"
+		}, "not a forgeyard-fleet plugin"},
 		"no protocol":            {func(i *ocispec.Index) { delete(i.Annotations, protocolAnnotation) }, "which protocol"},
 		"a protocol of nonsense": {func(i *ocispec.Index) { i.Annotations[protocolAnnotation] = "1e3" }, "which protocol"},
-		"another version":        {func(i *ocispec.Index) { i.Annotations[ocispec.AnnotationVersion] = "9.9.9" }, "an index of version"},
-		"no builds":              {func(i *ocispec.Index) { i.Manifests = nil }, "has 0 builds"},
+		"another version": {func(i *ocispec.Index) {
+			i.Annotations[ocispec.AnnotationVersion] = "9.9.9"
+		}, "an index of version"},
+		"no builds": {func(i *ocispec.Index) { i.Manifests = nil }, "has 0 builds"},
 		"too many builds": {func(i *ocispec.Index) {
 			for len(i.Manifests) <= maxPlatforms {
 				i.Manifests = append(i.Manifests, i.Manifests[0])
 			}
 		}, "has 65 builds"},
-		"a platform twice":       {func(i *ocispec.Index) { i.Manifests = append(i.Manifests, i.Manifests[0]) }, "listed twice"},
-		"no platform":            {func(i *ocispec.Index) { i.Manifests[0].Platform = nil }, "without a platform"},
-		"a platform of nonsense": {func(i *ocispec.Index) { i.Manifests[0].Platform.OS = "../.." }, "which is invalid or listed twice"},
-		"a manifest too large":   {func(i *ocispec.Index) { i.Manifests[0].Size = 1 << 40 }, "at most 64.0 KiB are read"},
+		"a platform twice": {func(i *ocispec.Index) {
+			i.Manifests = append(i.Manifests, i.Manifests[0])
+		}, "listed twice"},
+		"no platform": {func(i *ocispec.Index) { i.Manifests[0].Platform = nil }, "without a platform"},
+		"a platform of nonsense": {func(i *ocispec.Index) {
+			i.Manifests[0].Platform.OS = "../.."
+		}, "which is invalid or listed twice"},
+		"a manifest too large": {func(i *ocispec.Index) { i.Manifests[0].Size = 1 << 40 }, "at most 64.0 KiB are read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			origin := layoutOf(t)
@@ -286,7 +295,9 @@ func TestTheSameFilesGiveTheSameDigests(t *testing.T) {
 func FuzzRelease(f *testing.F) {
 	f.Add(
 		[]byte(
-			`{"mediaType":"application/vnd.oci.image.index.v1+json","artifactType":"` + pluginType + `","manifests":[{"mediaType":"application/vnd.oci.image.manifest.v1+json","digest":"` + digestA() + `","size":3,"platform":{"os":"linux","architecture":"amd64"}}],"annotations":{"` + protocolAnnotation + `":"1"}}`,
+			`{"mediaType":"application/vnd.oci.image.index.v1+json","artifactType":"` + pluginType +
+				`","manifests":[{"mediaType":"application/vnd.oci.image.manifest.v1+json","digest":"` + digestA() +
+				`","size":3,"platform":{"os":"linux","architecture":"amd64"}}],"annotations":{"` + protocolAnnotation + `":"1"}}`,
 		),
 	)
 	f.Add([]byte("{}"))

@@ -108,17 +108,19 @@ func TestALockThatCannotBeReadBackIsNotWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), pluginstore.LockFileName)
 	good, _ := twoPlugins().Plugin("local")
 	for name, change := range map[string]func(*pluginstore.LockedPlugin){
-		"a name":        func(p *pluginstore.LockedPlugin) { p.Name = "No Name" },
-		"a source":      func(p *pluginstore.LockedPlugin) { p.Source = "a\"b" },
-		"no source":     func(p *pluginstore.LockedPlugin) { p.Source = "" },
-		"a version":     func(p *pluginstore.LockedPlugin) { p.Version = "newest" },
-		"a constraint":  func(p *pluginstore.LockedPlugin) { p.Constraint = "${x}" },
-		"a protocol":    func(p *pluginstore.LockedPlugin) { p.Protocol = 0 },
-		"an index":      func(p *pluginstore.LockedPlugin) { p.Index = "sha256:1" },
-		"a signer":      func(p *pluginstore.LockedPlugin) { p.Signer = "a\nb" },
-		"no binaries":   func(p *pluginstore.LockedPlugin) { p.Binaries = nil },
-		"a platform":    func(p *pluginstore.LockedPlugin) { p.Binaries = map[string]string{"linux-amd64": digestA} },
-		"a path as hex": func(p *pluginstore.LockedPlugin) { p.Binaries = map[string]string{"linux_amd64": "sha256:../../etc"} },
+		"a name":       func(p *pluginstore.LockedPlugin) { p.Name = "No Name" },
+		"a source":     func(p *pluginstore.LockedPlugin) { p.Source = "a\"b" },
+		"no source":    func(p *pluginstore.LockedPlugin) { p.Source = "" },
+		"a version":    func(p *pluginstore.LockedPlugin) { p.Version = "newest" },
+		"a constraint": func(p *pluginstore.LockedPlugin) { p.Constraint = "${x}" },
+		"a protocol":   func(p *pluginstore.LockedPlugin) { p.Protocol = 0 },
+		"an index":     func(p *pluginstore.LockedPlugin) { p.Index = "sha256:1" },
+		"a signer":     func(p *pluginstore.LockedPlugin) { p.Signer = "a\nb" },
+		"no binaries":  func(p *pluginstore.LockedPlugin) { p.Binaries = nil },
+		"a platform":   func(p *pluginstore.LockedPlugin) { p.Binaries = map[string]string{"linux-amd64": digestA} },
+		"a path as hex": func(p *pluginstore.LockedPlugin) {
+			p.Binaries = map[string]string{"linux_amd64": "sha256:../../etc"}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bad := good

@@ -77,7 +77,8 @@ func TestTheConfigurationOfMirrors(t *testing.T) {
 		t.Errorf("without a file: %v, %v", mirrors, err)
 	}
 	for text, says := range map[string]string{
-		"mirror {\n prefix = \"ghcr.io/\"\n to = \"registry.example/ghcr/\"\n}\nmirror {\n prefix = \"a.example/\"\n to = \"dir:/srv/plugins\"\n fallback = true\n}": "",
+		"mirror {\n prefix = \"ghcr.io/\"\n to = \"registry.example/ghcr/\"\n}\nmirror {\n prefix = \"a.example/\"\n to = " +
+			"\"dir:/srv/plugins\"\n fallback = true\n}": "",
 		"mirror {\n prefix = \"ghcr.io/\"\n}":                                     "to",
 		"mirror {\n prefix = \"ghcr.io/\"\n to = \"registry.example/ghcr\"\n}":    "ends in /",
 		"mirror {\n prefix = \"ghcr.io/\"\n to = \"dir:plugins\"\n}":              "absolute",

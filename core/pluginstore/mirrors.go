@@ -43,7 +43,8 @@ func ReadMirrors(path string) ([]Mirror, error) {
 	}
 	if err := hclsimple.Decode("config.hcl", content, nil, &file); err != nil {
 		return nil, fmt.Errorf(
-			"read the mirrors in %s: %w; a block is mirror { prefix = \"ghcr.io/\", to = \"registry.example/ghcr/\" }, one setting on each line",
+			"read the mirrors in %s: %w; a block is mirror { prefix = \"ghcr.io/\", to = \"registry.example/ghcr/\" }, one "+
+				"setting on each line",
 			path,
 			err,
 		)
@@ -59,9 +60,12 @@ func ReadMirrors(path string) ([]Mirror, error) {
 			)
 		case isDir && !filepath.IsAbs(dir):
 			return nil, fmt.Errorf("read the mirrors in %s: the folder %q is not an absolute path", path, dir)
-		case !isDir && (!registryPrefix.MatchString(mirror.To) || strings.HasSuffix(mirror.Prefix, "/") != strings.HasSuffix(mirror.To, "/")):
+		case !isDir &&
+			(!registryPrefix.MatchString(mirror.To) ||
+				strings.HasSuffix(mirror.Prefix, "/") != strings.HasSuffix(mirror.To, "/")):
 			return nil, fmt.Errorf(
-				"read the mirrors in %s: to = %q can't stand for %q; write dir:/FOLDER, or a registry and path that ends in / where the prefix does",
+				"read the mirrors in %s: to = %q can't stand for %q; write dir:/FOLDER, or a registry and path that ends in / "+
+					"where the prefix does",
 				path,
 				mirror.To,
 				mirror.Prefix,

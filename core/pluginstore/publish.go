@@ -50,7 +50,8 @@ func Publish(ctx context.Context, to Origin, r Release) (Published, error) {
 		return Published{}, fmt.Errorf("publish %s %s: %w", r.Source, r.Version, err)
 	}
 	if _, err := version.NewSemver(r.Version); err != nil || versionOf(tagOf(r.Version)) == nil {
-		return fail(fmt.Errorf("the plugin says that its version is %q; a version is three numbers, such as 1.4.2, without a v", r.Version))
+		return fail(fmt.Errorf(
+			"the plugin says that its version is %q; a version is three numbers, such as 1.4.2, without a v", r.Version))
 	}
 	place, err := to.target(r.Source)
 	if err != nil {
@@ -66,9 +67,11 @@ func Publish(ctx context.Context, to Origin, r Release) (Published, error) {
 		manifests, published.Builds[platform] = append(manifests, manifest), binary
 	}
 	raw := encode(ocispec.Index{
-		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex, ArtifactType: pluginType, Manifests: manifests,
+		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageIndex, ArtifactType: pluginType,
+		Manifests: manifests,
 		Annotations: map[string]string{
-			ocispec.AnnotationVersion: r.Version, ocispec.AnnotationSource: r.Source, protocolAnnotation: strconv.Itoa(r.Protocol),
+			ocispec.AnnotationVersion: r.Version, ocispec.AnnotationSource: r.Source,
+			protocolAnnotation: strconv.Itoa(r.Protocol),
 		},
 	})
 	index := describe(ocispec.MediaTypeImageIndex, raw)
@@ -108,17 +111,21 @@ func (r Release) mayTag(ctx context.Context, place target, index ocispec.Descrip
 	case err != nil:
 		return err
 	}
-	return fmt.Errorf("this version is published already, as %s, and this would be %s; who locked it would be warned of a moved tag: raise the version, or pass --replace", there.Digest, index.Digest)
+	return fmt.Errorf(
+		"this version is published already, as %s, and this would be %s; who locked it would be warned of a moved tag: "+
+			"raise the version, or pass --replace", there.Digest, index.Digest)
 }
 
-func (r Release) pushBuild(ctx context.Context, place target, platform string) (manifest ocispec.Descriptor, binary string, err error) {
+func (r Release) pushBuild(ctx context.Context, place target, platform string) (manifest ocispec.Descriptor,
+	binary string, err error) {
 	path := r.Files[platform]
 	info, err := os.Stat(path)
 	if err != nil {
 		return manifest, "", err
 	}
 	if info.Size() > maxBinaryBytes {
-		return manifest, "", fmt.Errorf("%s is %s, and at most %s are installed", path, byteCount(info.Size()), byteCount(maxBinaryBytes))
+		return manifest, "",
+			fmt.Errorf("%s is %s, and at most %s are installed", path, byteCount(info.Size()), byteCount(maxBinaryBytes))
 	}
 	sum, err := digestOfFile(path)
 	if err != nil {

@@ -55,7 +55,8 @@ func (r *realRegistry) start() {
 	r.t.Helper()
 	configuration := filepath.Join(r.dir, "config.yml")
 	text := fmt.Sprintf(
-		"version: 0.1\nlog:\n  accesslog:\n    disabled: true\n  level: error\nstorage:\n  filesystem:\n    rootdirectory: %s\nhttp:\n  addr: %s\n%s",
+		"version: 0.1\nlog:\n  accesslog:\n    disabled: true\n  level: error\nstorage:\n  filesystem:\n    rootdirectory: "+
+			"%s\nhttp:\n  addr: %s\n%s",
 		filepath.Join(r.dir, "storage"),
 		r.address,
 		r.more,

@@ -78,7 +78,8 @@ type DamagedError struct {
 func (e *DamagedError) Error() string {
 	command := installAgain(e.Source)
 	return fmt.Sprintf(
-		"the file for plugin %q is not the one that was locked: %s should be %s and is %s; it was damaged or replaced; run: %s",
+		"the file for plugin %q is not the one that was locked: %s should be %s and is %s; it was damaged or "+
+			"replaced; run: %s",
 		e.Plugin,
 		e.Path,
 		e.Locked,

@@ -114,7 +114,9 @@ func TestASignatureCopiedElsewhereIsRefused(t *testing.T) {
 	for name, one := range map[string]func(index string) statement{
 		"another repository": func(index string) statement { return statement{other, "1.4.2", index} },
 		"another version":    func(index string) statement { return statement{example, "1.4.1", index} },
-		"another index":      func(string) statement { return statement{example, "1.4.2", "sha256:" + strings.Repeat("0", 64)} },
+		"another index": func(string) statement {
+			return statement{example, "1.4.2", "sha256:" + strings.Repeat("0", 64)}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			origin := layoutOf(t)
@@ -155,7 +157,8 @@ func TestAChangedSignatureProvesNothing(t *testing.T) {
 			t.Errorf("byte %d was changed, and it is by %s", at, got)
 		}
 	}
-	for _, text := range []string{"", string(document) + "\n", string(document[:len(document)-1]), strings.ReplaceAll(string(document), "\n", "\r\n")} {
+	for _, text := range []string{"", string(document) + "\n", string(document[:len(document)-1]),
+		strings.ReplaceAll(string(document), "\n", "\r\n")} {
 		if _, err := s.verify([]byte(text)); err == nil {
 			t.Errorf("accepted %q", text)
 		}
@@ -182,7 +185,8 @@ func TestASigningKeyIsReadBackAndShowsItselfToNobody(t *testing.T) {
 	if _, err := NewSigningKey(bytes.NewReader(make([]byte, 5))); err == nil {
 		t.Error("made of too little randomness")
 	}
-	for _, text := range []string{"", "ed25519:", "ed25519:short", string(key.Public()) + "x", "rsa:" + string(key.Public())} {
+	for _, text := range []string{"", "ed25519:", "ed25519:short", string(key.Public()) + "x",
+		"rsa:" + string(key.Public())} {
 		if _, err := ParsePublicKey(text); err == nil {
 			t.Errorf("%q is taken for a key", text)
 		}

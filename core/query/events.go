@@ -68,7 +68,8 @@ func (q Queries) Events(ctx context.Context, by EventFilter) ([]Event, error) {
 		return nil, err
 	}
 	var all []Event
-	for _, of := range []func(context.Context, map[fleet.RunnerFleetID]fleet.FleetAddress) ([]Event, error){q.decisionEvents, q.moveEvents, q.operationEvents} {
+	for _, of := range []func(context.Context, map[fleet.RunnerFleetID]fleet.FleetAddress) ([]Event, error){
+		q.decisionEvents, q.moveEvents, q.operationEvents} {
 		some, err := of(ctx, addresses)
 		if err != nil {
 			return nil, err

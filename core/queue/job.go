@@ -97,7 +97,8 @@ const (
 func (s Submission) check() error {
 	for _, unknown := range s.Requirement.Unknown {
 		return fmt.Errorf(
-			"requirement.%.64s: this queue knows no such requirement, and a job is never run where one isn't understood; leave it out, or correct its name",
+			"requirement.%.64s: this queue knows no such requirement, and a job is never run where one isn't understood; "+
+				"leave it out, or correct its name",
 			unknown,
 		)
 	}

@@ -13,11 +13,18 @@ import (
 
 func TestAJobThatWasLostWithItsRunnerIsRunAgainAndNotForEver(t *testing.T) {
 	for name, lose := range map[string]func(w *world){
-		"the runner was removed as lost to the infrastructure": func(w *world) { _ = w.Remove("r1", scheduler.RemovedInfrastructure) },
-		"the lease expired":                   func(w *world) { w.hand.move(time.Minute); w.Expire() },
-		"the runner was cordoned by force":    func(w *world) { _, _ = w.Cordon("r1", "security", true, 0) },
-		"the worker was started again":        func(w *world) { _, _, _ = w.Lease(over(), "r1", "another", "other"); _ = w.Return("r1", "other") },
-		"the job was cut off with its runner": func(w *world) { _ = w.Finish("r1", "l1", worker.Result{ExitStatus: -1, Interrupted: true}) },
+		"the runner was removed as lost to the infrastructure": func(w *world) {
+			_ = w.Remove("r1", scheduler.RemovedInfrastructure)
+		},
+		"the lease expired":                func(w *world) { w.hand.move(time.Minute); w.Expire() },
+		"the runner was cordoned by force": func(w *world) { _, _ = w.Cordon("r1", "security", true, 0) },
+		"the worker was started again": func(w *world) {
+			_, _, _ = w.Lease(over(), "r1", "another", "other")
+			_ = w.Return("r1", "other")
+		},
+		"the job was cut off with its runner": func(w *world) {
+			_ = w.Finish("r1", "l1", worker.Result{ExitStatus: -1, Interrupted: true})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, func(o *queue.Options) { o.MostLosses = 1 })
@@ -149,7 +156,8 @@ func TestJobsThatAreOverForLongAreForgotten(t *testing.T) {
 }
 
 func TestJobsGetTheTimeThatTheirHostHasAndNoMore(t *testing.T) {
-	for left, want := range map[time.Duration]float64{0: 25, 2 * time.Minute: 105, 30 * time.Second: 15, 10 * time.Second: 5} {
+	for left, want := range map[time.Duration]float64{0: 25, 2 * time.Minute: 105, 30 * time.Second: 15,
+		10 * time.Second: 5} {
 		w := newWorld(t)
 		w.admit("r1", forgeyard.Admit{})
 		w.submit(queue.Submission{Checkpoint: true})

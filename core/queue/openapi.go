@@ -40,9 +40,10 @@ func apiConfig() huma.Config {
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
-				Title:       "Schedulers and forgeyard-fleet",
-				Version:     "1",
-				Description: "What the fleet manager asks of a scheduler of the type forgeyard, and the calls of the reference scheduler's submitters and workers. docs/scheduler-api.md explains it.",
+				Title:   "Schedulers and forgeyard-fleet",
+				Version: "1",
+				Description: "What the fleet manager asks of a scheduler of the type forgeyard, and the calls of the reference " +
+					"scheduler's submitters and workers. docs/scheduler-api.md explains it.",
 			},
 			Components: &huma.Components{
 				Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),

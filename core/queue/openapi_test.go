@@ -109,7 +109,8 @@ func TestRequestsAndAnswersAreAsTheDocumentSays(t *testing.T) {
 				t.Errorf("%s %s, %d: %s: %s %v\n%s", method, path, status, e.Message, e.Reason, e.SchemaValidationErrors, content)
 			}
 		}
-		place := strings.NewReplacer("r1", "{runner}", "job-1", "{job}", "job-2", "{job}", "/l1", "/{lease}", "/l2", "/{lease}").
+		place := strings.NewReplacer("r1", "{runner}", "job-1", "{job}", "job-2", "{job}", "/l1", "/{lease}", "/l2",
+			"/{lease}").
 			Replace(path)
 		place, _, _ = strings.Cut(place, "?")
 		called[method+" "+place] = true
@@ -196,7 +197,8 @@ func TestThePageHasEveryRouteAndEveryField(t *testing.T) {
 		}
 	}
 	for _, wire := range []any{
-		forgeyard.Demand{}, forgeyard.Queued{}, forgeyard.Requirement{}, forgeyard.Resources{}, forgeyard.Running{}, forgeyard.Runners{}, forgeyard.Admit{},
+		forgeyard.Demand{}, forgeyard.Queued{}, forgeyard.Requirement{}, forgeyard.Resources{}, forgeyard.Running{},
+		forgeyard.Runners{}, forgeyard.Admit{},
 		forgeyard.Admitted{}, forgeyard.Cordon{}, forgeyard.Acknowledgement{}, queue.Submission{}, queue.Job{}, queue.Jobs{},
 		worker.LeaseRequest{}, worker.Lease{}, worker.RenewRequest{}, worker.Orders{}, worker.Result{},
 	} {

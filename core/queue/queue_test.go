@@ -13,7 +13,8 @@ import (
 func TestJobsGoByPriorityAndThenByAge(t *testing.T) {
 	w := newWorld(t)
 	w.admit("r1", forgeyard.Admit{Slots: 10, Resources: linux.Resources})
-	for _, s := range []queue.Submission{{}, {Priority: 1}, {Resources: forgeyard.Resources{CPUMilli: 1}}, {}, {Priority: 1}} {
+	for _, s := range []queue.Submission{{}, {Priority: 1}, {Resources: forgeyard.Resources{CPUMilli: 1}}, {},
+		{Priority: 1}} {
 		w.submit(s)
 	}
 	var got []string

@@ -33,27 +33,36 @@ type route struct {
 }
 
 func (s *Server) addRoutes() {
-	add(s, route{method: "GET", path: forgeyard.DemandPath, summary: "The queued jobs by requirement, and the runners, as of one revision.",
-		also: http.StatusNotModified}, s.demand)
+	add(s, route{method: "GET", path: forgeyard.DemandPath,
+		summary: "The queued jobs by requirement, and the runners, as of one revision.",
+		also:    http.StatusNotModified}, s.demand)
 	add(s, route{method: "GET", path: forgeyard.RunnersPath, summary: "The runners with their leases, as of one revision.",
 		also: http.StatusNotModified}, s.runners)
-	add(s, route{method: "PUT", path: "/v1/runners/{runner}", summary: "Admit a verified runner.", takes: forgeyard.Admit{}}, s.admit)
-	add(s, route{method: "DELETE", path: "/v1/runners/{runner}", summary: "Remove a runner; jobs that it still has are run again."}, s.remove)
+	add(s, route{method: "PUT", path: "/v1/runners/{runner}", summary: "Admit a verified runner.",
+		takes: forgeyard.Admit{}}, s.admit)
+	add(s, route{method: "DELETE", path: "/v1/runners/{runner}",
+		summary: "Remove a runner; jobs that it still has are run again."}, s.remove)
 	add(s, route{method: "POST", path: "/v1/runners/{runner}/cordon",
 		summary: "Give a runner no new lease from the answered revision on.", takes: forgeyard.Cordon{}}, s.cordon)
-	add(s, route{method: "POST", path: "/v1/runners/{runner}/uncordon", summary: "Give a runner leases again."}, s.uncordon)
-	add(s, route{method: "POST", path: "/v1/jobs", summary: "Submit a job.", takes: Submission{}, status: http.StatusCreated}, s.submit)
-	add(s, route{method: "GET", path: "/v1/jobs", summary: "All jobs, the oldest first.", also: http.StatusNotModified}, s.jobs)
+	add(s, route{method: "POST", path: "/v1/runners/{runner}/uncordon", summary: "Give a runner leases again."},
+		s.uncordon)
+	add(s, route{method: "POST", path: "/v1/jobs", summary: "Submit a job.", takes: Submission{},
+		status: http.StatusCreated}, s.submit)
+	add(s, route{method: "GET", path: "/v1/jobs", summary: "All jobs, the oldest first.", also: http.StatusNotModified},
+		s.jobs)
 	add(s, route{method: "GET", path: "/v1/jobs/{job}", summary: "One job."}, s.job)
 	add(s, route{method: "GET", path: "/v1/jobs/{job}/log", summary: "The end of a job's output.", text: true}, s.log)
 	add(s, route{method: "DELETE", path: "/v1/jobs/{job}", summary: "Cancel a job."}, s.cancel)
 	add(s, route{method: "PUT", path: "/v1/runners/{runner}/leases/{lease}", ofRunner: true, takes: worker.LeaseRequest{},
-		summary: "Request a job under an id that the worker chooses; 204: there was none.", also: http.StatusNoContent}, s.lease)
+		summary: "Request a job under an id that the worker chooses; 204: there was none.", also: http.StatusNoContent},
+		s.lease)
 	add(s, route{method: "DELETE", path: "/v1/runners/{runner}/leases/{lease}", ofRunner: true,
 		summary: "Return a lease whose job was not started."}, s.giveBack)
-	add(s, route{method: "POST", path: "/v1/runners/{runner}/leases/{lease}/renew", ofRunner: true, takes: worker.RenewRequest{},
+	add(s, route{method: "POST", path: "/v1/runners/{runner}/leases/{lease}/renew", ofRunner: true,
+		takes:   worker.RenewRequest{},
 		summary: "Renew a lease, and get orders for its job."}, s.renew)
-	add(s, route{method: "POST", path: "/v1/runners/{runner}/leases/{lease}/finish", ofRunner: true, takes: worker.Result{},
+	add(s, route{method: "POST", path: "/v1/runners/{runner}/leases/{lease}/finish", ofRunner: true,
+		takes:   worker.Result{},
 		summary: "Deliver a job's result."}, s.finish)
 }
 
@@ -117,8 +126,9 @@ type textAnswer struct {
 // add makes a route known to the server and to the document of the contract.
 func add[In, Out any](s *Server, r route, do func(context.Context, *In) (*Out, error)) {
 	op := huma.Operation{
-		OperationID: operationOf(r), Method: r.method, Path: r.path, Summary: r.summary, Tags: []string{tagOf(r)}, DefaultStatus: r.status,
-		MaxBodyBytes: maxBodyBytes, SkipValidateBody: true, // the handlers decode bodies themselves
+		OperationID: operationOf(r), Method: r.method, Path: r.path, Summary: r.summary, Tags: []string{tagOf(r)},
+		DefaultStatus: r.status,
+		MaxBodyBytes:  maxBodyBytes, SkipValidateBody: true, // the handlers decode bodies themselves
 		BodyReadTimeout: -1, // a call may wait, and the deadline would end it
 		Metadata:        map[string]any{routeKey: r},
 		Responses:       map[string]*huma.Response{"default": s.failure()},
@@ -139,7 +149,8 @@ func add[In, Out any](s *Server, r route, do func(context.Context, *In) (*Out, e
 // failure documents the problems of a call.
 func (s *Server) failure() *huma.Response {
 	schema := s.api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[problem.Problem](), true, "")
-	return &huma.Response{Description: "A problem (RFC 9457).", Content: map[string]*huma.MediaType{problem.MediaType: {Schema: schema}}}
+	return &huma.Response{Description: "A problem (RFC 9457).",
+		Content: map[string]*huma.MediaType{problem.MediaType: {Schema: schema}}}
 }
 
 func tagOf(r route) string {

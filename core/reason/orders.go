@@ -29,7 +29,8 @@ func (d DrainStarted) Text() string {
 	case d.Before:
 		return "it is already draining"
 	case d.Frozen:
-		return "it drains: it takes no more jobs; its fleet is frozen, so it is removed and replaced only after the freeze is cleared"
+		return "it drains: it takes no more jobs; its fleet is frozen, so it is removed and replaced only after the " +
+			"freeze is cleared"
 	}
 	return "it drains: it leaves after its job, and the fleet replaces it if needed"
 }

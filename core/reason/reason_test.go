@@ -143,7 +143,8 @@ func TestCodesAreTheTypesNamesInSnakeCase(t *testing.T) {
 func TestSameCauseLooksThroughWhatItLedTo(t *testing.T) {
 	cause := Of(ProviderError{Message: "refused"})
 	for _, r := range []Reason{
-		Of(FailuresInRow{Failures: 1, Last: cause}), Of(ProviderDown{Because: cause}), Of(OffersUnknown{Because: cause}), cause,
+		Of(FailuresInRow{Failures: 1, Last: cause}), Of(ProviderDown{Because: cause}), Of(OffersUnknown{Because: cause}),
+		cause,
 	} {
 		if !SameCause(r, cause) {
 			t.Errorf("%s isn't about its cause", r.Code())

@@ -61,7 +61,8 @@ var columns = []*column{
 	},
 	{
 		name: "queue",
-		doc:  "The queue it waited in, at a scheduler that has queues (`reviewos`): the `queue` block says what its jobs need.",
+		doc: "The queue it waited in, at a scheduler that has queues (`reviewos`): the `queue` block says what " +
+			"its jobs need.",
 		read: readQueue,
 	},
 	text("os", "Operating system: `linux`, `darwin`, `windows`.", func(k *kindDraft) *string { return &k.Requirement.OS }),

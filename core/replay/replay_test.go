@@ -225,8 +225,10 @@ func TestWhatIsUnknownOfAFleetIsSaid(t *testing.T) {
 	alone := builders(func(f *fleet.RunnerFleet) { f.Address, f.Scheduler = "fleet.fixed", "" })
 	r := run(t, jobs("0s 1m"), nil, market, limited, alone)
 	want := []string{
-		"The offers of fleet.builders aren't known here, since no plugin is asked: there is always room, and each host is taken for its hourly = 1 USD.",
-		"The offers of fleet.limited aren't known here, since no plugin is asked: there is always room, and it names no price, so its cost limits hold nothing back.",
+		"The offers of fleet.builders aren't known here, since no plugin is asked: there is always room, and each host is " +
+			"taken for its hourly = 1 USD.",
+		"The offers of fleet.limited aren't known here, since no plugin is asked: there is always room, and it names no " +
+			"price, so its cost limits hold nothing back.",
 		"fleet.fixed follows no scheduler: it has the size of its file, and no job of the trace runs there.",
 	}
 	if diff := cmp.Diff(want, r.Notes); diff != "" {

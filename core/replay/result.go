@@ -100,7 +100,8 @@ func (r *replay) result() *Result {
 		out.Fleets = append(out.Fleets, f.result())
 		out.Notes = append(out.Notes, notes(f)...)
 		out.addCost(f)
-		total.Jobs, total.Launches, total.Relaunches = total.Jobs+f.jobs, total.Launches+f.launches, total.Relaunches+f.relaunches
+		total.Jobs, total.Launches, total.Relaunches = total.Jobs+f.jobs, total.Launches+f.launches,
+			total.Relaunches+f.relaunches
 		total.InstanceHours += f.instance.Hours()
 		total.BusyHours += f.busy.Hours()
 		used += f.used

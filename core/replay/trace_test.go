@@ -28,9 +28,12 @@ func mustRead(t *testing.T, text string, schedulers []fleet.Scheduler) *Trace {
 func TestEveryColumnOfATraceIsRead(t *testing.T) {
 	header, row := []string{}, []string{}
 	for name, cell := range map[string]string{
-		"arrival": "2026-10-05T09:30:00.25+02:00", "duration": "1h30m", "scheduler": "forgeyard.ci", "queue": "", "os": "linux", "arch": "arm64",
-		"capabilities": "git; docker;git", "trust": "standard", "regions": "eu-1;eu-2", "toolchain": "go-1.26", "device": "phone", "isolation": "vm",
-		"signing": "true", "confidential": "yes", "tenant": "acme", "project": "shop", "cpu": "0.5", "memory": "4GiB", "disk": "1024", "gpu": "1",
+		"arrival": "2026-10-05T09:30:00.25+02:00", "duration": "1h30m", "scheduler": "forgeyard.ci", "queue": "",
+		"os": "linux", "arch": "arm64",
+		"capabilities": "git; docker;git", "trust": "standard", "regions": "eu-1;eu-2", "toolchain": "go-1.26",
+		"device": "phone", "isolation": "vm",
+		"signing": "true", "confidential": "yes", "tenant": "acme", "project": "shop", "cpu": "0.5", "memory": "4GiB",
+		"disk": "1024", "gpu": "1",
 		"resource:Licence": "3", "priority": "-2", "preemptible": "1",
 	} {
 		header, row = append(header, name), append(row, cell)
@@ -93,7 +96,8 @@ func TestATraceMayBeUnsortedAndInSeconds(t *testing.T) {
 func TestEqualRequirementsAreOneKindHoweverTheyAreWritten(t *testing.T) {
 	trace := mustRead(
 		t,
-		"arrival,duration,memory,capabilities,cpu\n1,1,1GiB,a;b,1\n1,1,1073741824,b;a,1.0\n1,1,1024MiB, a ; b ;,1.000\n1,1,2GiB,a;b,1\n",
+		"arrival,duration,memory,capabilities,cpu\n1,1,1GiB,a;b,1\n1,1,1073741824,b;a,1.0\n1,1,1024MiB, a ; b "+
+			";,1.000\n1,1,2GiB,a;b,1\n",
 		oneScheduler,
 	)
 	if len(trace.Kinds) != 2 || trace.Jobs[2].Kind != 0 || trace.Jobs[3].Kind != 1 {
@@ -132,24 +136,42 @@ func TestAWrongTraceIsToldByPlaceWithWhatWasExpected(t *testing.T) {
 		schedulers []fleet.Scheduler
 		want       string
 	}{
-		"an empty file":             {"", nil, "jobs.csv:1:1: the file is empty; its first line names the columns, at least: arrival,duration"},
-		"only a header":             {"arrival,duration\n", nil, "jobs.csv:2:1: no job below the header"},
-		"an unknown column":         {"arrival,duration,cpus\n", nil, `jobs.csv:1:18: unknown column "cpus"; valid columns: arrival, duration, scheduler, queue, os, arch, capabilities, trust, regions, toolchain, device, isolation, signing, confidential, tenant, project, cpu, memory, disk, gpu, resource:NAME, priority, preemptible`},
-		"a column twice":            {"arrival,duration,arrival\n", nil, `jobs.csv:1:18: the column "arrival" is there twice`},
-		"a column is missing":       {"arrival,cpu\n", nil, `jobs.csv:1:1: the column "duration" is missing; the first line names the columns, at least: arrival,duration`},
-		"whose job isn't said":      {"arrival,duration\n1,1\n", two, `jobs.csv:1:1: the fleets follow 2 schedulers, so a column "scheduler" must say whose each job is: forgeyard.a, forgeyard.b`},
-		"an unknown scheduler":      {"arrival,duration,scheduler\n1,1,forgeyard.c\n", two, `jobs.csv:2:5: scheduler is "forgeyard.c"; the fleets follow: forgeyard.a, forgeyard.b`},
-		"a queue of one without":    {"arrival,duration,queue\n1,1,q\n", nil, `jobs.csv:2:1: its queue is "q", and scheduler.forgeyard.ci has no queues`},
-		"no time":                   {"arrival,duration\nyesterday,1\n", nil, `jobs.csv:2:1: arrival is "yesterday"; it is a time like 2026-10-05T09:30:00Z, or seconds since 1970, before the year 2200`},
-		"a time far ahead":          {"arrival,duration\n99999999999999,1\n", nil, `jobs.csv:2:1: arrival is "99999999999999"; it is a time like 2026-10-05T09:30:00Z, or seconds since 1970, before the year 2200`},
-		"no duration":               {"arrival,duration\n1,\n", nil, `jobs.csv:2:3: duration is ""; it is a duration like 10m, 1h30m or 90.5 (seconds), of at most 366 days`},
-		"a negative duration":       {"arrival,duration\n1,-5s\n", nil, `jobs.csv:2:3: duration is "-5s"; it is a duration like 10m, 1h30m or 90.5 (seconds), of at most 366 days`},
-		"a size without a unit":     {"arrival,duration,memory\n1,1,4GB\n", nil, `jobs.csv:2:5: memory is "4GB"; it is a size like 4GiB, or a whole number of bytes; units that work: KiB, MiB, GiB, TiB`},
-		"too few cells":             {"arrival,duration,cpu\n1,1\n", nil, "jobs.csv:2:1: 2 cells, and the header names 3 columns"},
-		"a quote that isn't closed": {"arrival,duration,os\n1,1,\"linux\n", nil, `jobs.csv:2:12: a quote (") that isn't closed, or text after a closed one; a cell is either all in quotes or not at all`},
-		"a quote within":            {"arrival,duration,os\n1,1,li\"nux\n", nil, `jobs.csv:2:7: a quote (") in the middle of a cell; put the whole cell in quotes and double those in it`},
-		"a word beyond all bounds":  {"arrival,duration,os\n1,1," + strings.Repeat("x", 300) + "\n", nil, "jobs.csv:2:1: requirement: os has 300 bytes, and 256 is the most that is read"},
-		"two mistakes of one row":   {"arrival,duration,gpu\n1,x,-1\n", nil, "jobs.csv:2:3: duration is \"x\"; it is a duration like 10m, 1h30m or 90.5 (seconds), of at most 366 days\njobs.csv:2:5: gpu is \"-1\"; it is a whole number from 0 on"},
+		"an empty file": {"", nil,
+			"jobs.csv:1:1: the file is empty; its first line names the columns, at least: arrival,duration"},
+		"only a header": {"arrival,duration\n", nil, "jobs.csv:2:1: no job below the header"},
+		"an unknown column": {"arrival,duration,cpus\n", nil,
+			`jobs.csv:1:18: unknown column "cpus"; valid columns: arrival, duration, scheduler, queue, os, arch, capabilities, trust, regions, toolchain, device, isolation, signing, confidential, tenant, project, cpu, memory, disk, gpu, resource:NAME, priority, preemptible`},
+		"a column twice": {"arrival,duration,arrival\n", nil,
+			`jobs.csv:1:18: the column "arrival" is there twice`},
+		"a column is missing": {"arrival,cpu\n", nil,
+			`jobs.csv:1:1: the column "duration" is missing; the first line names the columns, at least: arrival,duration`},
+		"whose job isn't said": {"arrival,duration\n1,1\n", two,
+			`jobs.csv:1:1: the fleets follow 2 schedulers, so a column "scheduler" must say whose each job is: forgeyard.a, forgeyard.b`},
+		"an unknown scheduler": {"arrival,duration,scheduler\n1,1,forgeyard.c\n", two,
+			`jobs.csv:2:5: scheduler is "forgeyard.c"; the fleets follow: forgeyard.a, forgeyard.b`},
+		"a queue of one without": {"arrival,duration,queue\n1,1,q\n", nil,
+			`jobs.csv:2:1: its queue is "q", and scheduler.forgeyard.ci has no queues`},
+		"no time": {"arrival,duration\nyesterday,1\n", nil,
+			`jobs.csv:2:1: arrival is "yesterday"; it is a time like 2026-10-05T09:30:00Z, or seconds since 1970, before the year 2200`},
+		"a time far ahead": {"arrival,duration\n99999999999999,1\n", nil,
+			`jobs.csv:2:1: arrival is "99999999999999"; it is a time like 2026-10-05T09:30:00Z, or seconds since 1970, before the year 2200`},
+		"no duration": {"arrival,duration\n1,\n", nil,
+			`jobs.csv:2:3: duration is ""; it is a duration like 10m, 1h30m or 90.5 (seconds), of at most 366 days`},
+		"a negative duration": {"arrival,duration\n1,-5s\n", nil,
+			`jobs.csv:2:3: duration is "-5s"; it is a duration like 10m, 1h30m or 90.5 (seconds), of at most 366 days`},
+		"a size without a unit": {"arrival,duration,memory\n1,1,4GB\n", nil,
+			`jobs.csv:2:5: memory is "4GB"; it is a size like 4GiB, or a whole number of bytes; units that work: KiB, MiB, GiB, TiB`},
+		"too few cells": {"arrival,duration,cpu\n1,1\n", nil,
+			"jobs.csv:2:1: 2 cells, and the header names 3 columns"},
+		"a quote that isn't closed": {"arrival,duration,os\n1,1,\"linux\n", nil,
+			`jobs.csv:2:12: a quote (") that isn't closed, or text after a closed one; a cell is either all in quotes or not at all`},
+		"a quote within": {"arrival,duration,os\n1,1,li\"nux\n", nil,
+			`jobs.csv:2:7: a quote (") in the middle of a cell; put the whole cell in quotes and double those in it`},
+		"a word beyond all bounds": {"arrival,duration,os\n1,1," + strings.Repeat("x", 300) + "\n", nil,
+			"jobs.csv:2:1: requirement: os has 300 bytes, and 256 is the most that is read"},
+		"two mistakes of one row": {"arrival,duration,gpu\n1,x,-1\n", nil,
+			"jobs.csv:2:3: duration is \"x\"; it is a duration like 10m, 1h30m or 90.5 (seconds), of at most 366 " +
+				"days\njobs.csv:2:5: gpu is \"-1\"; it is a whole number from 0 on"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			schedulers := one.schedulers

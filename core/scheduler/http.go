@@ -29,7 +29,8 @@ func StatusWords(response *http.Response) string {
 	status := strings.TrimSpace(response.Status)
 	if to := response.Header.Get("Location"); response.StatusCode/100 == 3 && to != "" {
 		status += fmt.Sprintf(
-			", which sends to %q; that isn't followed, since the token would go there: give the address that answers itself as the url",
+			", which sends to %q; that isn't followed, since the token would go there: give the address that answers "+
+				"itself as the url",
 			Printable(to),
 		)
 	}

@@ -33,14 +33,16 @@ func TestReferencesAreReplacedAndNothingElseIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := json.RawMessage(
-		`{"auth":{"token":{"$secret":"env:TOKEN"}},"big":9007199254740993,"disk":[{"key":{"$secret":"file:` + file + `"}}],"html":"a&b","name":"$secret"}`,
+		`{"auth":{"token":{"$secret":"env:TOKEN"}},"big":9007199254740993,"disk":[{"key":{"$secret":"file:` + file +
+			`"}}],"html":"a&b","name":"$secret"}`,
 	)
 	original := string(body)
 	got, err := with(environment(map[string]string{"TOKEN": planted}), secret.ReadFile).Resolve(t.Context(), body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"auth":{"token":"` + planted + `"},"big":9007199254740993,"disk":[{"key":"from <the> file"}],"html":"a&b","name":"$secret"}`
+	want := `{"auth":{"token":"` + planted +
+		`"},"big":9007199254740993,"disk":[{"key":"from <the> file"}],"html":"a&b","name":"$secret"}`
 	if string(got.Body) != want {
 		t.Errorf("got %s, want %s", got.Body, want)
 	}
@@ -80,7 +82,8 @@ func TestEveryMissingSecretIsNamedWithItsPlaceAtOnce(t *testing.T) {
 	if got.Body != nil || len(got.Secrets) > 0 || err == nil || checked == nil || err.Error() != checked.Error() {
 		t.Fatalf("resolve: %s, %v; check: %v", got.Body, err, checked)
 	}
-	for _, want := range []string{`a: secret("env:MISSING") is not set`, `b[0].c: secret("env:EMPTY") is empty`, `d: secret("file:/nowhere/at/all") can't be read: no such file`, `e: secret("nonsense") is not a reference`} {
+	for _, want := range []string{`a: secret("env:MISSING") is not set`, `b[0].c: secret("env:EMPTY") is empty`,
+		`d: secret("file:/nowhere/at/all") can't be read: no such file`, `e: secret("nonsense") is not a reference`} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in:\n%v", want, err)
 		}

@@ -42,10 +42,13 @@ func TestAnInstanceShowsWhatIsKnownOfIt(t *testing.T) {
 		{"heartbeats that no one listens to", func(s *Snapshot) { silent(s); s.Observations = Observations{} }, Instance{}},
 		{"silence of all runners of its provider", func(s *Snapshot) {
 			silent(s)
-			s.Unheard = map[fleet.ProviderAddress]reason.Reason{"local.here": reason.Of(reason.RunnersSilentTogether{Silent: 3, Runners: 3})}
+			s.Unheard = map[fleet.ProviderAddress]reason.Reason{
+				"local.here": reason.Of(reason.RunnersSilentTogether{Silent: 3, Runners: 3})}
 		}, Instance{}},
 		{"an agent that ended", func(s *Snapshot) { s.Runners[0].Left = now }, Instance{Left: true}},
-		{"a job that its agent runs", func(s *Snapshot) { s.Runners[0].Report.Phase = fleet.PhaseRunning }, Instance{Busy: true}},
+		{"a job that its agent runs", func(s *Snapshot) {
+			s.Runners[0].Report.Phase = fleet.PhaseRunning
+		}, Instance{Busy: true}},
 		{"a worker of a scheduler without a lease", func(s *Snapshot) {
 			s.Runners[0].Report.Phase, s.Instances[0].Scheduling.Scheduler = fleet.PhaseRunning, "forgeyard.ci"
 			s.Usage = map[fleet.CapacityInstanceID]Usage{"i": {IdleSince: now}}
@@ -74,8 +77,12 @@ func TestAnInstanceShowsWhatIsKnownOfIt(t *testing.T) {
 			s.Fleets[0].Placement.Spread = fleet.SpreadRegion
 			s.Operations = []fleet.Operation{{ID: "k", Instance: "i", Kind: fleet.ProvisionOperation, Request: request}}
 		}, Instance{HeadsFor: "b"}},
-		{"a pin", func(s *Snapshot) { s.Overrides.Pins = []fleet.RunnerPin{{Instance: "i", Until: now.Add(time.Hour)}} }, Instance{Pinned: true}},
-		{"a pin that is over", func(s *Snapshot) { s.Overrides.Pins = []fleet.RunnerPin{{Instance: "i", Until: now}} }, Instance{}},
+		{"a pin", func(s *Snapshot) {
+			s.Overrides.Pins = []fleet.RunnerPin{{Instance: "i", Until: now.Add(time.Hour)}}
+		}, Instance{Pinned: true}},
+		{"a pin that is over", func(s *Snapshot) {
+			s.Overrides.Pins = []fleet.RunnerPin{{Instance: "i", Until: now}}
+		}, Instance{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := known()

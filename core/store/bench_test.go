@@ -25,7 +25,8 @@ func realistic(n int) (fleet.CapacityInstance, fleet.Operation, fleet.Runner) {
 	instance.Seen, instance.SeenAt, instance.EverRunning = fleet.ResourceRunning, now, true
 	instance.Zone, instance.MachineType = "eu-central-1a", "m7i.2xlarge"
 	instance.Admission.State = fleet.AdmissionVerified
-	for _, check := range []string{"identity", "provider", "trust", "capabilities", "skew", "version", "health", "isolation"} {
+	for _, check := range []string{"identity", "provider", "trust", "capabilities", "skew", "version", "health",
+		"isolation"} {
 		instance.Admission.Checks = append(
 			instance.Admission.Checks,
 			fleet.AdmissionCheck{

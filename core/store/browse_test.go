@@ -40,13 +40,15 @@ func lists(t *testing.T, location string) {
 		filter InstanceFilter
 		want   []string
 	}{
-		"live":                   {InstanceFilter{}, []string{"06", "04", "03", "02", "01"}},
-		"all":                    {InstanceFilter{IncludeTerminated: true}, []string{"06", "05", "04", "03", "02", "01"}},
-		"the newest two":         {InstanceFilter{Limit: 2}, []string{"06", "04"}},
-		"of a fleet":             {InstanceFilter{Fleet: managed(2).ID}, []string{"03"}},
-		"of a fleet, the newest": {InstanceFilter{Fleet: managed(1).ID, IncludeTerminated: true, Limit: 2}, []string{"06", "05"}},
-		"of an unknown fleet":    {InstanceFilter{Fleet: "unknown"}, nil},
-		"the next two of all":    {InstanceFilter{IncludeTerminated: true, Before: c.Instances[4].ID, Limit: 2}, []string{"04", "03"}},
+		"live":           {InstanceFilter{}, []string{"06", "04", "03", "02", "01"}},
+		"all":            {InstanceFilter{IncludeTerminated: true}, []string{"06", "05", "04", "03", "02", "01"}},
+		"the newest two": {InstanceFilter{Limit: 2}, []string{"06", "04"}},
+		"of a fleet":     {InstanceFilter{Fleet: managed(2).ID}, []string{"03"}},
+		"of a fleet, the newest": {InstanceFilter{Fleet: managed(1).ID, IncludeTerminated: true, Limit: 2},
+			[]string{"06", "05"}},
+		"of an unknown fleet": {InstanceFilter{Fleet: "unknown"}, nil},
+		"the next two of all": {InstanceFilter{IncludeTerminated: true, Before: c.Instances[4].ID, Limit: 2},
+			[]string{"04", "03"}},
 	} {
 		got, err := s.Instances(t.Context(), test.filter)
 		must(t, err)
@@ -64,7 +66,8 @@ func lists(t *testing.T, location string) {
 			t.Errorf("%d instances begin with %q, want %d", len(got), prefix, want)
 		}
 	}
-	for suffix, want := range map[string]int{first: 1, first[len(first)-2:]: 1, first[1 : len(first)-1]: 0, "": 6, "0" + first: 0, "%": 0, "\x00": 0} {
+	for suffix, want := range map[string]int{first: 1, first[len(first)-2:]: 1, first[1 : len(first)-1]: 0, "": 6,
+		"0" + first: 0, "%": 0, "\x00": 0} {
 		got, err := s.InstancesEnding(t.Context(), suffix, 10)
 		if must(t, err); len(got) != want {
 			t.Errorf("%d instances end with %q, want %d", len(got), suffix, want)
@@ -171,7 +174,8 @@ func prunes(t *testing.T, location string) {
 	); diff != "" {
 		t.Errorf("instances left:\n%s", diff)
 	}
-	for table, want := range map[string]int{"operation": 4, "runner": 1, "definition": 3, "fleet": 1, "decision": 1, "api_token": 3, "audit": 7} {
+	for table, want := range map[string]int{"operation": 4, "runner": 1, "definition": 3, "fleet": 1, "decision": 1,
+		"api_token": 3, "audit": 7} {
 		var got int
 		must(t, s.reader.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM `+table).Scan(&got))
 		if got != want {

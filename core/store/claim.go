@@ -82,7 +82,8 @@ func mayClaim(ctx context.Context, tx *sql.Tx, c NewClaim) error {
 		return &ClaimRefusedError{"the fleet was changed or removed meanwhile; try again"}
 	}
 	var live int
-	if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM instance WHERE fleet = $1 AND state NOT IN ('terminated', 'departing')`,
+	if err := tx.QueryRowContext(ctx,
+		`SELECT COUNT(*) FROM instance WHERE fleet = $1 AND state NOT IN ('terminated', 'departing')`,
 		string(c.Instance.Fleet)).
 		Scan(&live); err != nil {
 		return err
@@ -140,7 +141,8 @@ func (s *Store) RenewJoinToken(ctx context.Context, c fleet.AssetClaim, audit Au
 			return errors.Join(
 				err,
 				&ClaimRefusedError{
-					"its agent enrolled, or its claim ended, just now; look with forgeyard-fleet instance list, and try again where it is free",
+					"its agent enrolled, or its claim ended, just now; look with forgeyard-fleet instance list, and try again " +
+						"where it is free",
 				},
 			)
 		}

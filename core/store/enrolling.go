@@ -195,7 +195,8 @@ func takenIdentity(ctx context.Context, tx *sql.Tx, runner fleet.Runner) (identi
 func voidToken(ctx context.Context, tx *sql.Tx, id fleet.OperationID, tokenHash string) (refusal, err error) {
 	var record, request, claim []byte
 	err = tx.QueryRowContext(ctx, `SELECT operation.record, operation.request, claim.record
-		FROM operation LEFT JOIN claim ON claim.instance = operation.instance WHERE operation.id = $1`, string(id)).Scan(&record, &request, &claim)
+		FROM operation LEFT JOIN claim ON claim.instance = operation.instance WHERE operation.id = $1`, string(id)).Scan(
+		&record, &request, &claim)
 	if err != nil {
 		return nil, err
 	}

@@ -262,7 +262,8 @@ func burstSharesOneTransaction(t *testing.T, location string) {
 			}
 			wait.Go(func() { outcomes[n] = s.Enroll(t.Context(), runner, hash) })
 		}
-		for waiting, deadline := 0, time.Now().Add(time.Minute); waiting < len(outcomes) && time.Now().Before(deadline); runtime.Gosched() {
+		for waiting, deadline := 0, time.Now().Add(time.Minute); waiting < len(outcomes) &&
+			time.Now().Before(deadline); runtime.Gosched() {
 			s.enrolling.mu.Lock()
 			waiting = len(s.enrolling.waiting)
 			s.enrolling.mu.Unlock()

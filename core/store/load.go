@@ -28,7 +28,8 @@ func (s *Store) LoadApplied(ctx context.Context) (applied AppliedDefinition, sta
 		if applied, _, err = currentDefinition(ctx, tx); err != nil {
 			return err
 		}
-		state.Serial, state.Providers, state.Reservations = applied.Serial, applied.Definition.Providers, applied.Definition.Reservations
+		state.Serial, state.Providers, state.Reservations = applied.Serial, applied.Definition.Providers,
+			applied.Definition.Reservations
 		state.Policy = applied.Definition.Policy
 		if state.Overrides, err = readOverrides(ctx, tx); err != nil {
 			return err

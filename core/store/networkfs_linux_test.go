@@ -8,7 +8,8 @@ import (
 
 func TestNetworkFileSystemsAreRefused(t *testing.T) {
 	const (
-		ext4, tmpfs, btrfs, overlay = unix.EXT4_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.OVERLAYFS_SUPER_MAGIC
+		ext4, tmpfs, btrfs, overlay = unix.EXT4_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.BTRFS_SUPER_MAGIC,
+			unix.OVERLAYFS_SUPER_MAGIC
 	)
 	for _, test := range []struct {
 		name  string

@@ -28,7 +28,8 @@ func usesPlanOnce(t *testing.T, location string) {
 		t.Errorf("found %v\n%s", found, diff)
 	}
 	// The same again, and anything else under its id.
-	for _, again := range []Apply{plan, {Expect: serial, Definition: fleet.Definition{Installation: "c"}, At: at, By: "cyd", Plan: "p1"}} {
+	for _, again := range []Apply{plan,
+		{Expect: serial, Definition: fleet.Definition{Installation: "c"}, At: at, By: "cyd", Plan: "p1"}} {
 		_, err = s.ApplyDefinition(t.Context(), again)
 		if diff := cmp.Diff(want, refused[*UsedPlanError](t, err).PlanUse); diff != "" {
 			t.Error(diff)

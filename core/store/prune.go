@@ -27,7 +27,8 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (pruned Pruned, err
 		arguments []any
 	}{
 		{&pruned.Instances, `DELETE FROM instance WHERE id IN
-			(SELECT id FROM instance WHERE state = 'terminated' AND since < $1 AND paid_until < $1 LIMIT $2)`, []any{limit, pruneBatch}},
+			(SELECT id FROM instance WHERE state = 'terminated' AND since < $1 AND paid_until < $1 LIMIT $2)`,
+			[]any{limit, pruneBatch}},
 		{&pruned.Decisions, `DELETE FROM decision WHERE id IN
 			(SELECT id FROM decision WHERE at < $1 LIMIT $2)`, []any{limit, pruneBatch}},
 		// A definition ended when the next one was applied.

@@ -182,7 +182,8 @@ func anyBytesFromOutsiders(t *testing.T, location string) {
 	must(t, s.Enroll(t.Context(), runner, hashOf(c, runner.Operation)))
 	state, err := s.Load(t.Context())
 	must(t, err)
-	for _, got := range []string{state.Instances[0].Reason.Text(), state.Operations[0].Reason.Text(), state.Runners[0].Report.LastExit} {
+	for _, got := range []string{state.Instances[0].Reason.Text(), state.Operations[0].Reason.Text(),
+		state.Runners[0].Report.LastExit} {
 		if got != kept {
 			t.Errorf("got %q, want %q", got, kept)
 		}

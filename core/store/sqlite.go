@@ -201,7 +201,8 @@ func sqliteAdvice(err error) string {
 	}
 	switch failure.Code() & 0xff {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return "the file is damaged or not a store: stop the manager and restore the file (with -wal and -shm beside it removed) from a backup"
+		return "the file is damaged or not a store: stop the manager and restore the file (with -wal and -shm beside it " +
+			"removed) from a backup"
 	case sqlite3.SQLITE_FULL:
 		return noSpace
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:

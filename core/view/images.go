@@ -147,7 +147,9 @@ func (b imageBook) enter(
 	}
 	state, why := ImageActive, reason.Reason{}
 	if r := p.Rollout; r != nil {
-		state, why = map[planner.RolloutStage]ImageState{planner.RolloutCanary: ImageCanary, planner.RolloutRolling: ImageRolling}[r.Stage], r.Reason
+		state, why =
+			map[planner.RolloutStage]ImageState{planner.RolloutCanary: ImageCanary,
+				planner.RolloutRolling: ImageRolling}[r.Stage], r.Reason
 		if state == "" {
 			state = ImageHalted
 		}

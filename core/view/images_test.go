@@ -58,13 +58,22 @@ func TestAnImageIsWhatItIsToItsFleets(t *testing.T) {
 		orders fleet.Overrides
 		want   []string
 	}{
-		{"on trial", imaged("b", "a", "a", "b"), func(*fleet.Rollout) {}, fleet.Overrides{}, []string{"a known_good 2/0", "b canary 1/2"}},
+		{"on trial", imaged("b", "a", "a", "b"), func(*fleet.Rollout) {}, fleet.Overrides{},
+			[]string{"a known_good 2/0", "b canary 1/2"}},
 		{"on its way", imaged("b", "a", "b", "b"), passed, fleet.Overrides{}, []string{"a known_good 1/0", "b rolling 2/1"}},
 		{"everywhere", imaged("b", "b", "b"), passed, fleet.Overrides{}, []string{"a known_good 0/0", "b active 2/0"}},
-		{"halted", imaged("b", "a", "a"), func(r *fleet.Rollout) { r.Halted = &fleet.RolloutHalt{Reason: reason.Plain("it was lost")} }, fleet.Overrides{}, []string{"a known_good 2/0", "b halted 0/2"}},
-		{"rolled back", imaged("b", "a", "a"), passed, fleet.Overrides{Rollouts: []fleet.RolloutOrder{{Fleet: "f1", Action: fleet.RollBack, From: imageOf("b"), To: imageOf("a"), Attribution: fleet.Attribution{By: "ada"}}}},
+		{"halted", imaged("b", "a", "a"), func(r *fleet.Rollout) {
+			r.Halted = &fleet.RolloutHalt{Reason: reason.Plain("it was lost")}
+		}, fleet.Overrides{}, []string{"a known_good 2/0", "b halted 0/2"}},
+		{"rolled back", imaged("b", "a", "a"), passed,
+			fleet.Overrides{
+				Rollouts: []fleet.RolloutOrder{
+					{Fleet: "f1", Action: fleet.RollBack, From: imageOf("b"), To: imageOf("a"),
+						Attribution: fleet.Attribution{By: "ada"}}}},
 			[]string{"a active 2/0", "b rolled_back 0/0"}},
-		{"quarantined", imaged("b", "b", "c"), passed, fleet.Overrides{Quarantines: []fleet.Quarantine{{Image: imageOf("b").Digest}}}, []string{"a known_good 0/0", "b quarantined 1/1", "c old 1/0"}},
+		{"quarantined", imaged("b", "b", "c"), passed,
+			fleet.Overrides{Quarantines: []fleet.Quarantine{{Image: imageOf("b").Digest}}},
+			[]string{"a known_good 0/0", "b quarantined 1/1", "c old 1/0"}},
 	} {
 		test.state.Rollouts, test.state.Overrides = known(test.state, test.change), test.orders
 		all := func(fleet.FleetAddress) bool { return true }

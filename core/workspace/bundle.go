@@ -73,7 +73,8 @@ func (b Bundle) checkLocked() error {
 		}
 		if have, err := version.NewVersion(locked.Version); err != nil || !constraint.Check(have) {
 			return fmt.Errorf(
-				"plugin %q is locked in version %s, and the files require %q; install one that fits: forgeyard-fleet plugin install",
+				"plugin %q is locked in version %s, and the files require %q; install one that fits: forgeyard-fleet "+
+					"plugin install",
 				r.Name,
 				locked.Version,
 				r.Version,
@@ -99,7 +100,8 @@ func checkOrigin(r fleet.PluginRequirement, locked pluginstore.LockedPlugin) err
 		)
 	case locked.Signer == "" && !r.AllowUnsigned:
 		return fmt.Errorf(
-			"plugin %q is locked without a signature, and the files don't allow that; install a signed version with: forgeyard-fleet plugin update %s, or write allow_unsigned = true in required_plugins",
+			"plugin %q is locked without a signature, and the files don't allow that; install a signed version with: "+
+				"forgeyard-fleet plugin update %s, or write allow_unsigned = true in required_plugins",
 			r.Name,
 			r.Name,
 		)
@@ -148,7 +150,8 @@ func (b Bundle) binary(plugin string) (path, digest string, err error) {
 	locked, ok := b.Lock.Plugin(plugin)
 	if !ok {
 		return "", "", fmt.Errorf(
-			"plugin %q is not in %s; run where the fleet files are: forgeyard-fleet plugin install, with --from FOLDER for plugins that you built yourself (make build puts them into bin/plugins)",
+			"plugin %q is not in %s; run where the fleet files are: forgeyard-fleet plugin install, with --from FOLDER for "+
+				"plugins that you built yourself (make build puts them into bin/plugins)",
 			plugin,
 			pluginstore.LockFileName,
 		)

@@ -113,7 +113,8 @@ func MayHoldState(dir string) error {
 	}
 	if foreign != "" {
 		return fmt.Errorf(
-			"the directory %s holds other things, such as %q, and no state of forgeyard-fleet; nothing was written: set --state or FLEET_STATE_DIR to a directory that is empty or doesn't exist yet",
+			"the directory %s holds other things, such as %q, and no state of forgeyard-fleet; nothing was written: set "+
+				"--state or FLEET_STATE_DIR to a directory that is empty or doesn't exist yet",
 			dir,
 			foreign,
 		)

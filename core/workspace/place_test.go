@@ -107,13 +107,17 @@ func TestADirectoryWithOthersThingsIsNotTakenForTheState(t *testing.T) {
 		says string
 	}{
 		{"a directory with a file of somebody", file("passwd"), `such as "passwd"`},
-		{"one with keys of somebody", func(dir string) error { return os.Mkdir(filepath.Join(dir, "keys"), 0o700) }, `such as "keys"`},
+		{"one with keys of somebody", func(dir string) error {
+			return os.Mkdir(filepath.Join(dir, "keys"), 0o700)
+		}, `such as "keys"`},
 		{"an empty one", func(string) error { return nil }, ""},
 		{"one that isn't there", os.Remove, ""},
 		{"the root of a disk", func(dir string) error { return os.Mkdir(filepath.Join(dir, "lost+found"), 0o700) }, ""},
 		{"one with a store that was restored", file("fleet.db"), ""},
 		{"one whose manager died at once", file("manager.lock"), ""},
-		{"a file", func(dir string) error { return errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o600)) }, "not a directory"},
+		{"a file", func(dir string) error {
+			return errors.Join(os.Remove(dir), os.WriteFile(dir, nil, 0o600))
+		}, "not a directory"},
 	} {
 		dir := t.TempDir()
 		if err := test.make(dir); err != nil {

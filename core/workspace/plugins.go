@@ -150,7 +150,8 @@ func (w Workspace) merged(
 		before, _ := w.Lock.Plugin(p.Name)
 		if there, _ := now.Plugin(p.Name); !there.Equal(before) && !there.Equal(p.LockedPlugin) {
 			return now, fmt.Errorf(
-				"another command has locked version %s of plugin %q meanwhile, and this one would lock %s; nothing was locked: run it again",
+				"another command has locked version %s of plugin %q meanwhile, and this one would lock %s; nothing was locked: "+
+					"run it again",
 				cmp.Or(there.Version, "none"),
 				p.Name,
 				p.Version,
@@ -256,7 +257,8 @@ func (w Workspace) PluginStates(names []string) ([]PluginState, error) {
 		state := PluginState{Name: r.Name, Source: r.Source, Constraint: r.Version}
 		locked, there := w.Lock.Plugin(r.Name)
 		if !there {
-			state.Problem = "not locked; run: forgeyard-fleet plugin install, with --from FOLDER for plugins that you built yourself (make build puts them into bin/plugins)"
+			state.Problem = "not locked; run: forgeyard-fleet plugin install, with --from FOLDER for plugins that you built " +
+				"yourself (make build puts them into bin/plugins)"
 			all = append(all, state)
 			continue
 		}

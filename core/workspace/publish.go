@@ -44,7 +44,8 @@ func PublishPlugin(
 		if !there {
 			return fail(
 				fmt.Errorf(
-					"none of the files runs on this machine (%s), so that the plugin can't be asked what it is; add that build, or pass --description FILE with what the plugin prints for --describe",
+					"none of the files runs on this machine (%s), so that the plugin can't be asked what it is; add that build, or "+
+						"pass --description FILE with what the plugin prints for --describe",
 					Platform,
 				),
 			)

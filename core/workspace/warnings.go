@@ -19,7 +19,8 @@ func warnUnusedForecast(d fleet.Definition) (found config.Diagnostics) {
 				Block:    string(f.Address),
 				Summary:  fmt.Sprintf("The forecast of %s has no effect", f.Address),
 				Detail: fmt.Sprintf(
-					"A person joins the hosts of provider.%s, and a forecast can't make them come. Remove the forecast block, or give the fleet a provider that makes hosts.",
+					"A person joins the hosts of provider.%s, and a forecast can't make them come. Remove the forecast block, or "+
+						"give the fleet a provider that makes hosts.",
 					f.Provider,
 				),
 			})
@@ -38,7 +39,8 @@ func warnNoIsolation(d fleet.Definition) config.Diagnostics {
 				Severity: config.Warning,
 				Block:    string(f.Address),
 				Summary:  "No host will be admitted to " + string(f.Address),
-				Detail:   "The fleet asks for job isolation, as by default, and this version's agent can't isolate jobs on " + f.Class.Platform.OS + ". Where jobs are yours, write: admission { job_isolation = \"none\" }",
+				Detail: "The fleet asks for job isolation, as by default, and this version's agent can't isolate jobs on " +
+					f.Class.Platform.OS + ". Where jobs are yours, write: admission { job_isolation = \"none\" }",
 			})
 		}
 	}
@@ -55,7 +57,8 @@ func warnDevBuilds(d fleet.Definition, lock pluginstore.Lock) config.Diagnostics
 				Severity: config.Warning,
 				Block:    "forgeyard.required_plugins",
 				Summary:  fmt.Sprintf("The plugin %q is somebody's own build", r.Name),
-				Detail:   "It was installed with plugin install --dev: it is unsigned, and no other machine can install it. To take a published version, run: forgeyard-fleet plugin update " + r.Name,
+				Detail: "It was installed with plugin install --dev: it is unsigned, and no other machine can install it. To " +
+					"take a published version, run: forgeyard-fleet plugin update " + r.Name,
 			})
 		}
 	}

@@ -21,7 +21,8 @@ func TestAForecastOfHostsThatAPersonJoinsIsWarnedOf(t *testing.T) {
 			Severity: config.Warning,
 			Block:    "fleet.joined",
 			Summary:  "The forecast of fleet.joined has no effect",
-			Detail:   "A person joins the hosts of provider.manual.rack, and a forecast can't make them come. Remove the forecast block, or give the fleet a provider that makes hosts.",
+			Detail: "A person joins the hosts of provider.manual.rack, and a forecast can't make them come. Remove the " +
+				"forecast block, or give the fleet a provider that makes hosts.",
 		},
 	}
 	if diff := cmp.Diff(want, found); diff != "" {

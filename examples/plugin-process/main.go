@@ -43,8 +43,8 @@ func (p processes) Inspect(context.Context, provider.Query) iter.Seq2[provider.R
 	}
 }
 
-func (p processes) Provision(_ context.Context, request provider.ProvisionRequest[Instance]) (provider.Resource, error) {
-	directory, instance := filepath.Join(p.Root, request.Key), p.resource(request.Key)
+func (p processes) Provision(_ context.Context, r provider.ProvisionRequest[Instance]) (provider.Resource, error) {
+	directory, instance := filepath.Join(p.Root, r.Key), p.resource(r.Key)
 	_, err := os.Stat(directory)
 	instance.Existed = err == nil
 	if instance.State != provider.Pending {
@@ -54,11 +54,12 @@ func (p processes) Provision(_ context.Context, request provider.ProvisionReques
 		return provider.Resource{}, provider.NotCreated(provider.Invalid, err)
 	}
 	document := filepath.Join(directory, "bootstrap.json")
-	if err := errors.Join(os.MkdirAll(directory, 0o700), request.Bootstrap.Write(document)); err != nil {
+	if err := errors.Join(os.MkdirAll(directory, 0o700), r.Bootstrap.Write(document)); err != nil {
 		return provider.Resource{}, err // unknown: an inspection will show the directory
 	}
-	agent := exec.Command(p.Runner, "--bootstrap", document, "--state", filepath.Join(directory, "agent"), "--lock", filepath.Join(directory, "lock"))
-	agent.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + directory, "SHELL=" + request.Instance.Shell}
+	agent := exec.Command(p.Runner, "--bootstrap", document, "--state", filepath.Join(directory, "agent"), "--lock",
+		filepath.Join(directory, "lock"))
+	agent.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + directory, "SHELL=" + r.Instance.Shell}
 	agent.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it outlives this plugin
 	defer func() { go agent.Wait() }()
 	return instance, agent.Start()

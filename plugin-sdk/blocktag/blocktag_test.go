@@ -74,7 +74,8 @@ func TestOptionsThatContradictAreRefused(t *testing.T) {
 		Gap    int    `fleet:"gap,,required"`
 		Upper  int    `fleet:"Upper"`
 	}]())
-	for _, want := range []string{"field Needed", "field Secret", "field Fixed", "field Hidden", "field Usual", "field Gap", "field Upper"} {
+	for _, want := range []string{"field Needed", "field Secret", "field Fixed", "field Hidden", "field Usual",
+		"field Gap", "field Upper"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %v", want, err)
 		}

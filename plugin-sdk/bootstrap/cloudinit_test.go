@@ -42,7 +42,9 @@ func TestTheFirstBootFetchesTheAgentAndHandsItTheDocument(t *testing.T) {
 			}
 			heard := filepath.Join(t.TempDir(), "heard")
 			agent := agentThatTells(heard)
-			server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(agent)) }))
+			server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = w.Write([]byte(agent))
+			}))
 			defer server.Close()
 			// A path with this one of the three tools.
 			path := t.TempDir()
@@ -54,7 +56,8 @@ func TestTheFirstBootFetchesTheAgentAndHandsItTheDocument(t *testing.T) {
 			}
 			digest := sha256.Sum256([]byte(agent))
 			document := validDocument()
-			document.AgentURL, document.AgentSHA256 = server.URL+"/v1/runner/download?target=linux-amd64", hex.EncodeToString(digest[:])
+			document.AgentURL, document.AgentSHA256 = server.URL+"/v1/runner/download?target=linux-amd64",
+				hex.EncodeToString(digest[:])
 			home := filepath.Join(t.TempDir(), "home")
 			if out, err := firstBoot(t, document, home, path); err != nil {
 				t.Fatalf("%v\n%s", err, out)
@@ -86,7 +89,9 @@ func TestTheFirstBootRunsNoAgentOfAnotherDigest(t *testing.T) {
 		t.Skip("curl isn't here")
 	}
 	heard := filepath.Join(t.TempDir(), "heard")
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(agentThatTells(heard))) }))
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(agentThatTells(heard)))
+	}))
 	defer server.Close()
 	document := validDocument()
 	document.AgentURL = server.URL
@@ -113,7 +118,8 @@ func TestTheFirstBootOfAnImageWithTheAgentFetchesNothing(t *testing.T) {
 	if got, err := Read(heard); err != nil || got.Token != document.Token {
 		t.Errorf("the agent got %v, %v", got, err)
 	}
-	if out, err := firstBoot(t, document, filepath.Join(t.TempDir(), "home"), "/usr/bin:/bin"); err == nil || !strings.Contains(out, "on its PATH") {
+	if out, err := firstBoot(t, document, filepath.Join(t.TempDir(), "home"), "/usr/bin:/bin"); err == nil ||
+		!strings.Contains(out, "on its PATH") {
 		t.Errorf("without the agent: %v and %q", err, out)
 	}
 }

@@ -116,7 +116,8 @@ func (d Document) Check() error {
 	complain((d.AgentURL == "") == (d.AgentSHA256 == ""), "agent_url and agent_sha256 go together, one is missing")
 	if d.AgentURL != "" && d.AgentSHA256 != "" {
 		complain(isHTTPS(d.AgentURL), "agent_url %q is not an https URL", d.AgentURL)
-		complain(digestPattern.MatchString(d.AgentSHA256), "agent_sha256 %q is not 64 hex digits in lower case", d.AgentSHA256)
+		complain(digestPattern.MatchString(d.AgentSHA256), "agent_sha256 %q is not 64 hex digits in lower case",
+			d.AgentSHA256)
 	}
 	return errors.Join(problems...)
 }

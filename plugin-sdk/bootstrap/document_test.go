@@ -78,7 +78,7 @@ func TestParseRefuses(t *testing.T) {
 	for name, test := range map[string]struct{ content, want string }{
 		"an unknown field":              {change(`"kind"`, `"knid": "x", "kind"`), `unknown field "knid"`},
 		"something after the end":       {string(valid) + "{}", "after its end"},
-		"text that is not valid JSON":          {"kind: file", "not a valid JSON"},
+		"text that is not valid JSON":   {"kind: file", "not a valid JSON"},
 		"nothing":                       {"", "not a valid JSON"},
 		"a missing token":               {change(secretToken, ""), "token is missing"},
 		"a missing server name":         {change("manager.test.forgeyard-fleet.internal", ""), "server_name is missing"},
@@ -133,7 +133,8 @@ func TestTokenIsInNoPrintAndNoLog(t *testing.T) {
 
 // The agent's binary imports this package and must stay without grpc.
 func TestOnlyTheStandardLibraryIsImported(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", ".").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f",
+		"{{if not .Standard}}{{.ImportPath}}{{end}}", ".").CombinedOutput()
 	if err != nil {
 		t.Fatalf("go list: %v\n%s", err, out)
 	}

@@ -50,7 +50,9 @@ func (a authority) serve(t *testing.T, name string, notBefore, notAfter time.Tim
 	}, a.certificate, key, a.key)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/agent", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(content)) })
-	mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/agent", http.StatusFound) })
+	mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/agent", http.StatusFound)
+	})
 	server := httptest.NewUnstartedServer(mux)
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{{
 		Certificate: [][]byte{leaf.Raw, a.certificate.Raw}, PrivateKey: key,
@@ -120,12 +122,16 @@ func TestDownloadRefuses(t *testing.T) {
 		change func(*Document)
 		want   string
 	}{
-		"another content":                {good, func(d *Document) { d.AgentSHA256 = strings.Repeat("00", 32) }, "its sha256 is"},
-		"a CA that isn't the pinned one": {good, func(d *Document) { d.CAFingerprint = Fingerprint(newAuthority(t).certificate) }, "no CA with the fingerprint"},
-		"a server of another name":       {other, func(*Document) {}, "not " + serverName},
-		"an answer that isn't 200":       {good, func(d *Document) { d.AgentURL += "/missing" }, "404"},
-		"a redirect":                     {good, func(d *Document) { d.AgentURL = good.URL + "/moved" }, "redirects"},
-		"a document without agent":       {good, func(d *Document) { d.AgentURL, d.AgentSHA256 = "", "" }, "names no agent_url"},
+		"another content": {good, func(d *Document) {
+			d.AgentSHA256 = strings.Repeat("00", 32)
+		}, "its sha256 is"},
+		"a CA that isn't the pinned one": {good, func(d *Document) {
+			d.CAFingerprint = Fingerprint(newAuthority(t).certificate)
+		}, "no CA with the fingerprint"},
+		"a server of another name": {other, func(*Document) {}, "not " + serverName},
+		"an answer that isn't 200": {good, func(d *Document) { d.AgentURL += "/missing" }, "404"},
+		"a redirect":               {good, func(d *Document) { d.AgentURL = good.URL + "/moved" }, "redirects"},
+		"a document without agent": {good, func(d *Document) { d.AgentURL, d.AgentSHA256 = "", "" }, "names no agent_url"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			document := documentFor(test.server, ca, "the agent")

@@ -35,7 +35,8 @@ func TLSConfig(document Document, checkTime bool) *tls.Config {
 			}
 		}
 		if err := verifyPinned(state.PeerCertificates, document, now); err != nil {
-			return fmt.Errorf("the server at %s is not the manager that the bootstrap document names: %w", document.ManagerURL, err)
+			return fmt.Errorf("the server at %s is not the manager that the bootstrap document names: %w", document.ManagerURL,
+				err)
 		}
 		return nil
 	}

@@ -21,5 +21,6 @@ func Render(document Document) ([]byte, error) {
 	case KindCloudInit:
 		return cloudInit(document)
 	}
-	return nil, fmt.Errorf("bootstrap kind %q is not supported yet; supported: %s", document.Kind, strings.Join(Kinds, ", "))
+	return nil, fmt.Errorf("bootstrap kind %q is not supported yet; supported: %s", document.Kind,
+		strings.Join(Kinds, ", "))
 }

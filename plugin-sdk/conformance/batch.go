@@ -18,7 +18,8 @@ var batchRules = []Rule{
 	},
 	{
 		Name: "batch-creates", check: batchCreates, Creates: true,
-		Says: "ProvisionBatch makes an instance for each member, which Inspect lists under its own key and with its own tags.",
+		Says: "ProvisionBatch makes an instance for each member, which Inspect lists under its own key and with " +
+			"its own tags.",
 	},
 	{
 		Name: "same-batch-in-sequence", check: sameBatchInSequence, Creates: true,
@@ -30,7 +31,8 @@ var batchRules = []Rule{
 	},
 	{
 		Name: "batch-cut-after-request", check: batchCutAfterRequest, Creates: true,
-		Says: "Killed after a batch, a plugin leaves all of it or certainly nothing, and the same batch again gives each member once.",
+		Says: "Killed after a batch, a plugin leaves all of it or certainly nothing, and the same batch again gives each " +
+			"member once.",
 	},
 	{
 		Name: "batch-creates-nothing-twice", check: batchCreatesNothingTwice, Creates: true,
@@ -55,9 +57,13 @@ func batchesDeclared(_ context.Context, b *bench) error {
 	}
 	switch {
 	case !b.offers(providerpb.IdentityService):
-		return fmt.Errorf("it names %q and not %q: the hosts of a batch share one token, and nothing else could tell them apart", providerpb.BatchService, providerpb.IdentityService)
+		return fmt.Errorf(
+			"it names %q and not %q: the hosts of a batch share one token, and nothing else could tell them apart",
+			providerpb.BatchService, providerpb.IdentityService)
 	case b.info.GetIdempotency() != providerpb.Idempotency_IDEMPOTENCY_NATIVE:
-		return fmt.Errorf("it names %q, and its idempotency is %v: only an infrastructure that knows a call that comes again makes a batch once", providerpb.BatchService, b.info.GetIdempotency())
+		return fmt.Errorf(
+			"it names %q, and its idempotency is %v: only an infrastructure that knows a call that comes again makes "+
+				"a batch once", providerpb.BatchService, b.info.GetIdempotency())
 	}
 	return nil
 }
@@ -84,7 +90,8 @@ func (b *bench) newBatch() (kitBatch, error) {
 	for _, item := range request.Items {
 		item.Bootstrap = nil
 	}
-	return kitBatch{&providerpb.ProvisionBatchRequest{Key: key, Request: request, Bootstrap: items[0].GetBootstrap()}, items}, nil
+	return kitBatch{&providerpb.ProvisionBatchRequest{Key: key, Request: request, Bootstrap: items[0].GetBootstrap()},
+		items}, nil
 }
 
 // provisionBatch sends the batch and gives the answers by key.
@@ -152,7 +159,9 @@ func batchCreates(ctx context.Context, b *bench) error {
 	for _, one := range made {
 		for name, value := range one.item.GetTags() {
 			if got := one.listed.GetTags()[name]; got != value {
-				return fmt.Errorf("the member %s is listed with the tag %s = %q, and its own is %q: tags that all of a batch have prove nothing of one", one.item.GetKey(), name, got, value)
+				return fmt.Errorf(
+					"the member %s is listed with the tag %s = %q, and its own is %q: tags that all of a batch have prove "+
+						"nothing of one", one.item.GetKey(), name, got, value)
 			}
 		}
 	}
@@ -164,7 +173,8 @@ func sameInstances(made []*instance, answers map[string]*providerpb.ProvisionRes
 	for _, one := range made {
 		answer := answers[one.item.GetKey()]
 		switch answer.GetOutcome() {
-		case providerpb.ProvisionResponse_OUTCOME_CREATED, providerpb.ProvisionResponse_OUTCOME_EXISTED, providerpb.ProvisionResponse_OUTCOME_ACCEPTED:
+		case providerpb.ProvisionResponse_OUTCOME_CREATED, providerpb.ProvisionResponse_OUTCOME_EXISTED,
+			providerpb.ProvisionResponse_OUTCOME_ACCEPTED:
 		default:
 			return fmt.Errorf("the same batch again is answered with %s", said(answer))
 		}
@@ -267,7 +277,8 @@ func batchCutAfterRequest(ctx context.Context, b *bench) error {
 		return err
 	}
 	if n := len(exist); n > 0 && n < len(batch.items) {
-		return fmt.Errorf("of a batch of %d whose answer was lost, %d exist: a batch is made whole or not at all", len(batch.items), n)
+		return fmt.Errorf("of a batch of %d whose answer was lost, %d exist: a batch is made whole or not at all",
+			len(batch.items), n)
 	}
 	if _, err := b.provisionBatch(ctx, batch); err != nil {
 		return err

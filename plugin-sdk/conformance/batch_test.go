@@ -91,7 +91,8 @@ type careless struct {
 // underWay is how long its calls take, so that those that come at once do meet.
 const underWay = 300 * time.Millisecond
 
-func (c *careless) ProvisionBatch(r *providerpb.ProvisionBatchRequest, stream grpc.ServerStreamingServer[providerpb.ProvisionResponse]) error {
+func (c *careless) ProvisionBatch(r *providerpb.ProvisionBatchRequest,
+	stream grpc.ServerStreamingServer[providerpb.ProvisionResponse]) error {
 	c.gate.Lock()
 	c.waiting++
 	first := c.waiting == 1
@@ -107,7 +108,9 @@ func (c *careless) ProvisionBatch(r *providerpb.ProvisionBatchRequest, stream gr
 	}
 	for _, item := range r.Request.Items {
 		made := c.account.add(request{Key: item.Key, Fleet: r.Request.Fleet, Tags: item.Tags})
-		if err := stream.Send(&providerpb.ProvisionResponse{Key: item.Key, Outcome: providerpb.ProvisionResponse_OUTCOME_CREATED, Resource: &providerpb.Resource{Id: made.ID, Key: item.Key}}); err != nil {
+		if err := stream.Send(
+			&providerpb.ProvisionResponse{Key: item.Key, Outcome: providerpb.ProvisionResponse_OUTCOME_CREATED,
+				Resource: &providerpb.Resource{Id: made.ID, Key: item.Key}}); err != nil {
 			return err
 		}
 	}
@@ -121,9 +124,10 @@ var batchFaults = []batchFault{
 	{rule: "batch-creates", wrong: "all of a batch have the first one's tags", provider: "tags"},
 	{rule: "same-batch-in-sequence", wrong: "the second member is made again", provider: "again",
 		also: []string{"same-batch-at-once", "batch-cut-after-request", "batch-creates-nothing-twice"}},
-	{rule: "same-batch-at-once", wrong: "a batch that is under way is made once more", service: func(s providerpb.BatchProvisionerServer, a *account) providerpb.BatchProvisionerServer {
-		return &careless{BatchProvisionerServer: s, account: a}
-	}},
+	{rule: "same-batch-at-once", wrong: "a batch that is under way is made once more",
+		service: func(s providerpb.BatchProvisionerServer, a *account) providerpb.BatchProvisionerServer {
+			return &careless{BatchProvisionerServer: s, account: a}
+		}},
 	{rule: "batch-cut-after-request", wrong: "of a batch that is cut off the first is left", provider: "cut"},
 	{rule: "batch-creates-nothing-twice", wrong: "what is gone is made again", provider: "recreates"},
 }
@@ -172,8 +176,10 @@ func TestEveryBrokenPluginThatMakesBatchesFailsItsOwnRule(t *testing.T) {
 			launcher, options := batchLab(f)
 			results := verdicts(t, launcher, options)
 			for _, rule := range conformance.Rules() {
-				if failed := results[rule.Name].Verdict == conformance.Fail; failed != (rule.Name == f.rule) && !slices.Contains(f.also, rule.Name) {
-					t.Errorf("where %s, the rule %s is %s: %s", f.wrong, rule.Name, results[rule.Name].Verdict, results[rule.Name].Reason)
+				if failed := results[rule.Name].Verdict == conformance.Fail; failed != (rule.Name == f.rule) &&
+					!slices.Contains(f.also, rule.Name) {
+					t.Errorf("where %s, the rule %s is %s: %s", f.wrong, rule.Name, results[rule.Name].Verdict,
+						results[rule.Name].Reason)
 				}
 			}
 		})

@@ -59,7 +59,8 @@ func (b *bench) newItem() (*providerpb.ProvisionRequest_Item, error) {
 			"forgeyard-proof":             "v1-k1-" + key,
 		},
 		Bootstrap: &providerpb.Bootstrap{
-			Kind: "file", ManagerUrl: "https://127.0.0.1:1", ServerName: "manager." + b.installation + ".forgeyard-fleet.internal",
+			Kind: "file", ManagerUrl: "https://127.0.0.1:1",
+			ServerName:    "manager." + b.installation + ".forgeyard-fleet.internal",
 			CaFingerprint: "sha256:" + strings.Repeat("ab", 32), Token: b.token,
 			AgentUrl: b.options.AgentURL, AgentSha256: b.options.AgentSHA256,
 		},
@@ -99,7 +100,8 @@ func (b *bench) byAsset() bool {
 
 // provision sends one call and gives the answers by key. The error is the
 // stream's, or says that an answer isn't one.
-func (b *bench) provision(ctx context.Context, client providerpb.ProviderClient, items ...*providerpb.ProvisionRequest_Item) (map[string]*providerpb.ProvisionResponse, error) {
+func (b *bench) provision(ctx context.Context, client providerpb.ProviderClient,
+	items ...*providerpb.ProvisionRequest_Item) (map[string]*providerpb.ProvisionResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, provisionCall)
 	defer cancel()
 	asked := map[string]bool{}
@@ -215,7 +217,8 @@ func (b *bench) terminate(ctx context.Context, refs ...*providerpb.Ref) ([]*prov
 	stream, err := client.Terminate(ctx, &providerpb.TerminateRequest{Refs: refs})
 	err = receiveAll(stream, err, func(answer *providerpb.TerminateResponse) error {
 		for i, ref := range refs {
-			if answers[i] == nil && ref.GetKey() == answer.GetKey() && (answer.GetId() == "" || ref.GetId() == "" || ref.GetId() == answer.GetId()) {
+			if answers[i] == nil && ref.GetKey() == answer.GetKey() &&
+				(answer.GetId() == "" || ref.GetId() == "" || ref.GetId() == answer.GetId()) {
 				answers[i] = answer
 				return nil
 			}
@@ -235,7 +238,8 @@ func (b *bench) terminate(ctx context.Context, refs ...*providerpb.Ref) ([]*prov
 
 // shown is a resource in one line, without its tags.
 func shown(resource *providerpb.Resource) string {
-	return fmt.Sprintf("{id %q, key %q, kind %q, %v}", resource.GetId(), resource.GetKey(), resource.GetKind(), resource.GetState())
+	return fmt.Sprintf("{id %q, key %q, kind %q, %v}", resource.GetId(), resource.GetKey(), resource.GetKind(),
+		resource.GetState())
 }
 
 // said is what an answer says, in one line.

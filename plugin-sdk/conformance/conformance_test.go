@@ -124,7 +124,9 @@ func TestEveryBrokenProviderFailsItsOwnRule(t *testing.T) {
 // tried in cmd/forgeyard-fleet.
 func TestEveryRuleIsBrokenByAProvider(t *testing.T) {
 	for _, rule := range conformance.Rules() {
-		broken := slices.ContainsFunc(slices.Concat(faults, identityFaults, permissionsFaults), func(f fault) bool { return f.rule == rule.Name }) ||
+		broken := slices.ContainsFunc(slices.Concat(faults, identityFaults, permissionsFaults), func(f fault) bool {
+			return f.rule == rule.Name
+		}) ||
 			slices.ContainsFunc(batchFaults, func(f batchFault) bool { return f.rule == rule.Name })
 		if !broken && !rule.Process {
 			t.Errorf("no broken provider fails the rule %s", rule.Name)
@@ -133,14 +135,16 @@ func TestEveryRuleIsBrokenByAProvider(t *testing.T) {
 }
 
 func TestWithoutAllowCreateReportListsSkippedRules(t *testing.T) {
-	launcher, options := lab(fault{provider: provisioning(func(context.Context, honest, request) (provider.Resource, error) {
-		t.Error("something is made")
-		return provider.Resource{}, nil
-	})})
+	launcher, options := lab(
+		fault{provider: provisioning(func(context.Context, honest, request) (provider.Resource, error) {
+			t.Error("something is made")
+			return provider.Resource{}, nil
+		})})
 	options.AllowCreate = false
 	results := verdicts(t, launcher, options)
 	for _, rule := range conformance.Rules() {
-		if result := results[rule.Name]; rule.Creates && (result.Verdict != conformance.Skip || !strings.Contains(result.Reason, "not allowed")) {
+		if result := results[rule.Name]; rule.Creates &&
+			(result.Verdict != conformance.Skip || !strings.Contains(result.Reason, "not allowed")) {
 			t.Errorf("%s: %s, %q", rule.Name, result.Verdict, result.Reason)
 		}
 	}

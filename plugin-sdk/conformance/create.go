@@ -132,7 +132,8 @@ func sameKeyAtOnce(ctx context.Context, b *bench) error {
 			return failures[i]
 		}
 		switch answer.GetOutcome() {
-		case providerpb.ProvisionResponse_OUTCOME_CREATED, providerpb.ProvisionResponse_OUTCOME_EXISTED, providerpb.ProvisionResponse_OUTCOME_ACCEPTED:
+		case providerpb.ProvisionResponse_OUTCOME_CREATED, providerpb.ProvisionResponse_OUTCOME_EXISTED,
+			providerpb.ProvisionResponse_OUTCOME_ACCEPTED:
 		default:
 			return fmt.Errorf("one of %d equal requests at once is answered with %s", atOnce, said(answer))
 		}

@@ -83,11 +83,13 @@ func inspecting(do func(honest) ([]provider.Resource, error)) func(honest) provi
 	return func(h honest) provider.Provider[instance] { return inspects{h, do} }
 }
 
-func provisioning(do func(context.Context, honest, request) (provider.Resource, error)) func(honest) provider.Provider[instance] {
+func provisioning(
+	do func(context.Context, honest, request) (provider.Resource, error)) func(honest) provider.Provider[instance] {
 	return func(h honest) provider.Provider[instance] { return provisions{h, do} }
 }
 
-func terminating(do func(honest, provider.Ref) (provider.TerminateState, error)) func(honest) provider.Provider[instance] {
+func terminating(
+	do func(honest, provider.Ref) (provider.TerminateState, error)) func(honest) provider.Provider[instance] {
 	return func(h honest) provider.Provider[instance] { return terminates{h, do} }
 }
 
@@ -97,132 +99,166 @@ var faults = []fault{
 			info.InstanceSchema.Attributes = append(info.InstanceSchema.Attributes, info.InstanceSchema.Attributes[0])
 		}}
 	}},
-	{rule: "schema-documented", wrong: "an attribute says nothing of itself", service: func(s service, _ *account) service {
-		return describes{s, func(info *providerpb.GetInfoResponse) { info.ProviderSchema.Blocks[0].Schema.Attributes[0].Doc = " " }}
-	}},
+	{rule: "schema-documented", wrong: "an attribute says nothing of itself",
+		service: func(s service, _ *account) service {
+			return describes{s, func(info *providerpb.GetInfoResponse) {
+				info.ProviderSchema.Blocks[0].Schema.Attributes[0].Doc = " "
+			}}
+		}},
 	{rule: "levels-declared", wrong: "it says nothing about ownership", plugin: func(p *plugin) { p.Ownership = 0 }},
 	{rule: "services-named", wrong: "a service has no name", service: func(s service, _ *account) service {
 		return describes{s, func(info *providerpb.GetInfoResponse) { info.Services = []string{""} }}
 	}},
 	{rule: "joined-by-a-person", wrong: "people shall join what it makes", plugin: func(p *plugin) { p.Joined = true }},
-	{rule: "validate-offline", wrong: "it can't validate before it is configured", service: func(s service, _ *account) service { return &eager{ProviderServer: s} }},
+	{rule: "validate-offline", wrong: "it can't validate before it is configured",
+		service: func(s service, _ *account) service {
+			return &eager{ProviderServer: s}
+		}},
 	{rule: "bad-blocks-refused", wrong: "it takes every block", service: func(s service, _ *account) service {
 		return validating{s, func(*providerpb.Diagnostic) bool { return false }}
 	}},
-	{rule: "error-paths-exist", wrong: "its complaints are about something that isn't there", service: func(s service, _ *account) service {
-		return validating{s, func(d *providerpb.Diagnostic) bool {
-			d.Path = []*providerpb.Diagnostic_Step{{Step: &providerpb.Diagnostic_Step_Name{Name: "colour"}}}
-			return true
-		}}
-	}},
-	{rule: "list-before-configure", wrong: "without an account it lists nothing", service: func(s service, _ *account) service { return &unready{ProviderServer: s} }},
+	{rule: "error-paths-exist", wrong: "its complaints are about something that isn't there",
+		service: func(s service, _ *account) service {
+			return validating{s, func(d *providerpb.Diagnostic) bool {
+				d.Path = []*providerpb.Diagnostic_Step{{Step: &providerpb.Diagnostic_Step_Name{Name: "colour"}}}
+				return true
+			}}
+		}},
+	{rule: "list-before-configure", wrong: "without an account it lists nothing",
+		service: func(s service, _ *account) service {
+			return &unready{ProviderServer: s}
+		}},
 	{rule: "configures", wrong: "it takes no provider block", plugin: func(p *plugin) {
 		p.New = func(context.Context, config, provider.Environment) (provider.Provider[instance], error) {
 			return nil, errors.New("no")
 		}
 	}},
-	{rule: "list-consistent", wrong: "while it has nothing, it expects whatever it is asked for", service: func(s service, a *account) service { return obliging{s, a} }},
-	{rule: "incomplete-list", wrong: "an outage looks like an empty account", provider: inspecting(func(h honest) ([]provider.Resource, error) {
-		all, _ := h.list()
-		return all, nil
-	})},
-	{rule: "terminate-unknown", wrong: "it can't remove what it doesn't know", provider: terminating(func(h honest, ref provider.Ref) (provider.TerminateState, error) {
-		if ref.ID == "" && len(h.find(ref.Key)) == 0 {
-			return provider.TerminateUnknown, errors.New("key not found")
-		}
-		return h.Terminate(context.Background(), ref)
-	})},
-	{rule: "creates", wrong: "it says that it made something, and didn't", provider: provisioning(func(_ context.Context, h honest, r request) (provider.Resource, error) {
-		return provider.Resource{ID: "i-" + r.Key, State: provider.Running}, nil
-	})},
+	{rule: "list-consistent", wrong: "while it has nothing, it expects whatever it is asked for",
+		service: func(s service, a *account) service {
+			return obliging{s, a}
+		}},
+	{rule: "incomplete-list", wrong: "an outage looks like an empty account",
+		provider: inspecting(func(h honest) ([]provider.Resource, error) {
+			all, _ := h.list()
+			return all, nil
+		})},
+	{rule: "terminate-unknown", wrong: "it can't remove what it doesn't know",
+		provider: terminating(func(h honest, ref provider.Ref) (provider.TerminateState, error) {
+			if ref.ID == "" && len(h.find(ref.Key)) == 0 {
+				return provider.TerminateUnknown, errors.New("key not found")
+			}
+			return h.Terminate(context.Background(), ref)
+		})},
+	{rule: "creates", wrong: "it says that it made something, and didn't",
+		provider: provisioning(func(_ context.Context, h honest, r request) (provider.Resource, error) {
+			return provider.Resource{ID: "i-" + r.Key, State: provider.Running}, nil
+		})},
 	{rule: "same-key-in-sequence", wrong: "it looks for what the key made among what is pending", provider: hasty},
-	{rule: "same-key-at-once", wrong: "it looks up the key, then creates, and two do so at once", service: func(s service, a *account) service {
-		return &racing{ProviderServer: s, account: a, busy: map[string]bool{}}
-	}},
-	{rule: "every-item-answered", wrong: "of a batch it reports only the first instance", service: func(s service, _ *account) service { return terse{s} }},
-	{rule: "tags-unchanged", wrong: "it shortens tags", provider: provisioning(func(ctx context.Context, h honest, r request) (provider.Resource, error) {
-		r.Tags = maps.Clone(r.Tags)
-		r.Tags["forgeyard-image"] = r.Tags["forgeyard-image"][:40]
-		return h.Provision(ctx, r)
-	})},
+	{rule: "same-key-at-once", wrong: "it looks up the key, then creates, and two do so at once",
+		service: func(s service, a *account) service {
+			return &racing{ProviderServer: s, account: a, busy: map[string]bool{}}
+		}},
+	{rule: "every-item-answered", wrong: "of a batch it reports only the first instance",
+		service: func(s service, _ *account) service {
+			return terse{s}
+		}},
+	{rule: "tags-unchanged", wrong: "it shortens tags",
+		provider: provisioning(func(ctx context.Context, h honest, r request) (provider.Resource, error) {
+			r.Tags = maps.Clone(r.Tags)
+			r.Tags["forgeyard-image"] = r.Tags["forgeyard-image"][:40]
+			return h.Provision(ctx, r)
+		})},
 	{rule: "id-stays", wrong: "the list has other ids than the answer",
 		provider: provisioning(func(ctx context.Context, h honest, r request) (provider.Resource, error) {
 			made, err := h.Provision(ctx, r)
 			made.ID = "name-" + made.ID
 			return made, err
 		})},
-	{rule: "assets-listed", wrong: "it lists no host that is free", hosts: true, provider: inspecting(func(h honest) ([]provider.Resource, error) {
-		all, err := h.list()
-		var taken []provider.Resource
-		for _, resource := range all {
-			if resource.Key != "" {
-				taken = append(taken, resource)
+	{rule: "assets-listed", wrong: "it lists no host that is free", hosts: true,
+		provider: inspecting(func(h honest) ([]provider.Resource, error) {
+			all, err := h.list()
+			var taken []provider.Resource
+			for _, resource := range all {
+				if resource.Key != "" {
+					taken = append(taken, resource)
+				}
 			}
-		}
-		return taken, err
-	})},
-	{rule: "asset-held", wrong: "the last key that asks gets the host", hosts: true, provider: provisioning(func(ctx context.Context, h honest, r request) (provider.Resource, error) {
-		if _, err := h.claim(r); err == nil {
-			return h.claim(r)
-		}
-		host := h.resources[r.Asset]
-		host.Existed = true
-		host.Key = r.Key
-		return host, nil
-	})},
+			return taken, err
+		})},
+	{rule: "asset-held", wrong: "the last key that asks gets the host", hosts: true,
+		provider: provisioning(func(ctx context.Context, h honest, r request) (provider.Resource, error) {
+			if _, err := h.claim(r); err == nil {
+				return h.claim(r)
+			}
+			host := h.resources[r.Asset]
+			host.Existed = true
+			host.Key = r.Key
+			return host, nil
+		})},
 	{rule: "survives-restart", wrong: "it keeps the tags in its own memory", provider: forgetful},
-	{rule: "cut-after-request", leaves: true, wrong: "it tags what it made a moment later", provider: provisioning(func(_ context.Context, h honest, r request) (provider.Resource, error) {
-		if found := h.find(r.Key); len(found) > 0 {
-			found[0].Existed = true
-			return found[0], nil
-		}
-		key := r.Key
-		r.Key = ""
-		made := h.add(r)
-		select {
-		case <-h.lifetime.Done():
-			return provider.Resource{}, h.lifetime.Err()
-		case <-time.After(30 * time.Millisecond):
-		}
-		h.change(made.ID, func(resource *provider.Resource) { resource.Key = key })
-		made.Key = key
-		return made, nil
-	})},
-	{rule: "cancel-in-mid-batch", leaves: true, wrong: "it makes up for what was given up", service: func(s service, a *account) service { return resentful{s, a} }},
-	{rule: "drain-in-mid-batch", wrong: "it ignores Drain", service: func(s service, _ *account) service { return ignoresDrain{s} }},
-	{rule: "terminate-other-key", wrong: "it removes an id whatever the key", provider: terminating(func(h honest, ref provider.Ref) (provider.TerminateState, error) {
-		if ref.ID != "" {
-			ref.Key = ""
-		}
-		return h.Terminate(context.Background(), ref)
-	})},
-	{rule: "gone-is-gone", wrong: "it says GONE when the removal has begun", provider: terminating(func(h honest, ref provider.Ref) (provider.TerminateState, error) {
-		for _, resource := range h.find(ref.Key) {
-			if ref.ID == "" || ref.ID == resource.ID {
-				time.AfterFunc(50*time.Millisecond, func() { h.drop(resource.ID) })
-				return provider.Gone, nil
+	{rule: "cut-after-request", leaves: true, wrong: "it tags what it made a moment later",
+		provider: provisioning(func(_ context.Context, h honest, r request) (provider.Resource, error) {
+			if found := h.find(r.Key); len(found) > 0 {
+				found[0].Existed = true
+				return found[0], nil
 			}
-		}
-		return h.Terminate(context.Background(), ref)
-	})},
-	{rule: "terminate-twice", wrong: "it can't remove what it has removed", provider: terminating(func(h honest, ref provider.Ref) (provider.TerminateState, error) {
-		h.mutex.Lock()
-		ended := h.ended[ref.ID]
-		h.mutex.Unlock()
-		if ended {
-			return provider.TerminateUnknown, errors.New("id not found")
-		}
-		return h.Terminate(context.Background(), ref)
-	})},
-	{rule: "nothing-left", wrong: "the disk stays when the instance goes", provider: provisioning(func(ctx context.Context, h honest, r request) (provider.Resource, error) {
-		made, err := h.Provision(ctx, r)
-		if err == nil && !made.Existed {
+			key := r.Key
+			r.Key = ""
+			made := h.add(r)
+			select {
+			case <-h.lifetime.Done():
+				return provider.Resource{}, h.lifetime.Err()
+			case <-time.After(30 * time.Millisecond):
+			}
+			h.change(made.ID, func(resource *provider.Resource) { resource.Key = key })
+			made.Key = key
+			return made, nil
+		})},
+	{rule: "cancel-in-mid-batch", leaves: true, wrong: "it makes up for what was given up",
+		service: func(s service, a *account) service {
+			return resentful{s, a}
+		}},
+	{rule: "drain-in-mid-batch", wrong: "it ignores Drain", service: func(s service, _ *account) service {
+		return ignoresDrain{s}
+	}},
+	{rule: "terminate-other-key", wrong: "it removes an id whatever the key",
+		provider: terminating(func(h honest, ref provider.Ref) (provider.TerminateState, error) {
+			if ref.ID != "" {
+				ref.Key = ""
+			}
+			return h.Terminate(context.Background(), ref)
+		})},
+	{rule: "gone-is-gone", wrong: "it says GONE when the removal has begun",
+		provider: terminating(func(h honest, ref provider.Ref) (provider.TerminateState, error) {
+			for _, resource := range h.find(ref.Key) {
+				if ref.ID == "" || ref.ID == resource.ID {
+					time.AfterFunc(50*time.Millisecond, func() { h.drop(resource.ID) })
+					return provider.Gone, nil
+				}
+			}
+			return h.Terminate(context.Background(), ref)
+		})},
+	{rule: "terminate-twice", wrong: "it can't remove what it has removed",
+		provider: terminating(func(h honest, ref provider.Ref) (provider.TerminateState, error) {
 			h.mutex.Lock()
-			h.resources["disk of "+made.ID] = provider.Resource{ID: "disk of " + made.ID, Kind: "volume", BelongsTo: made.ID, Tags: map[string]string{}}
+			ended := h.ended[ref.ID]
 			h.mutex.Unlock()
-		}
-		return made, err
-	})},
+			if ended {
+				return provider.TerminateUnknown, errors.New("id not found")
+			}
+			return h.Terminate(context.Background(), ref)
+		})},
+	{rule: "nothing-left", wrong: "the disk stays when the instance goes",
+		provider: provisioning(func(ctx context.Context, h honest, r request) (provider.Resource, error) {
+			made, err := h.Provision(ctx, r)
+			if err == nil && !made.Existed {
+				h.mutex.Lock()
+				h.resources["disk of "+made.ID] = provider.Resource{ID: "disk of " + made.ID, Kind: "volume", BelongsTo: made.ID,
+					Tags: map[string]string{}}
+				h.mutex.Unlock()
+			}
+			return made, err
+		})},
 	{rule: "secrets-unlogged", wrong: "it logs the token", plugin: func(p *plugin) {
 		build := p.New
 		p.New = func(ctx context.Context, c config, environment provider.Environment) (provider.Provider[instance], error) {
@@ -363,12 +399,15 @@ type unready struct {
 	configuredService
 }
 
-func (u *unready) Configure(ctx context.Context, r *providerpb.ConfigureRequest) (*providerpb.ConfigureResponse, error) {
+func (u *unready) Configure(
+	ctx context.Context, r *providerpb.ConfigureRequest,
+) (*providerpb.ConfigureResponse, error) {
 	u.set()
 	return u.ProviderServer.Configure(ctx, r)
 }
 
-func (u *unready) Inspect(r *providerpb.InspectRequest, stream grpc.ServerStreamingServer[providerpb.InspectResponse]) error {
+func (u *unready) Inspect(r *providerpb.InspectRequest,
+	stream grpc.ServerStreamingServer[providerpb.InspectResponse]) error {
 	if !u.is() {
 		return nil
 	}
@@ -385,7 +424,8 @@ type obligingStream struct {
 	grpc.ServerStreamingServer[providerpb.InspectResponse]
 }
 
-func (o obliging) Inspect(r *providerpb.InspectRequest, stream grpc.ServerStreamingServer[providerpb.InspectResponse]) error {
+func (o obliging) Inspect(r *providerpb.InspectRequest,
+	stream grpc.ServerStreamingServer[providerpb.InspectResponse]) error {
 	if all, err := o.list(); err != nil || len(all) > 0 {
 		return o.service.Inspect(r, stream)
 	}
@@ -405,7 +445,8 @@ type racing struct {
 	busy  map[string]bool
 }
 
-func (r *racing) Provision(req *providerpb.ProvisionRequest, stream grpc.ServerStreamingServer[providerpb.ProvisionResponse]) error {
+func (r *racing) Provision(req *providerpb.ProvisionRequest,
+	stream grpc.ServerStreamingServer[providerpb.ProvisionResponse]) error {
 	key := req.Items[0].Key
 	r.mutex.Lock()
 	second := r.busy[key]
@@ -414,7 +455,8 @@ func (r *racing) Provision(req *providerpb.ProvisionRequest, stream grpc.ServerS
 	if second {
 		made := r.add(request{Key: key, Tags: req.Items[0].Tags})
 		return stream.Send(&providerpb.ProvisionResponse{
-			Key: key, Outcome: providerpb.ProvisionResponse_OUTCOME_CREATED, Resource: &providerpb.Resource{Id: made.ID, Key: key},
+			Key: key, Outcome: providerpb.ProvisionResponse_OUTCOME_CREATED,
+			Resource: &providerpb.Resource{Id: made.ID, Key: key},
 		})
 	}
 	defer func() {
@@ -433,7 +475,8 @@ type terseStream struct {
 	first string
 }
 
-func (t terse) Provision(r *providerpb.ProvisionRequest, stream grpc.ServerStreamingServer[providerpb.ProvisionResponse]) error {
+func (t terse) Provision(r *providerpb.ProvisionRequest,
+	stream grpc.ServerStreamingServer[providerpb.ProvisionResponse]) error {
 	return t.service.Provision(r, terseStream{stream, r.Items[0].Key})
 }
 
@@ -450,7 +493,8 @@ type resentful struct {
 	*account
 }
 
-func (s resentful) Provision(r *providerpb.ProvisionRequest, stream grpc.ServerStreamingServer[providerpb.ProvisionResponse]) error {
+func (s resentful) Provision(r *providerpb.ProvisionRequest,
+	stream grpc.ServerStreamingServer[providerpb.ProvisionResponse]) error {
 	if len(r.Items) == 1 {
 		return s.service.Provision(r, stream)
 	}

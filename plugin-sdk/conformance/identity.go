@@ -136,7 +136,8 @@ func evidenceVerified(ctx context.Context, b *bench) error {
 		return err
 	}
 	if got := response.GetVerified().GetInstanceId(); got != want {
-		return fmt.Errorf("evidence of %q is verified as %q (%s) where the host may be any of a batch", want, got, response.GetRefused().GetReason())
+		return fmt.Errorf("evidence of %q is verified as %q (%s) where the host may be any of a batch", want, got,
+			response.GetRefused().GetReason())
 	}
 	return nil
 }
@@ -166,8 +167,11 @@ func evidenceForged(ctx context.Context, b *bench) error {
 	if _, err := io.ReadFull(b.options.Random, noise); err != nil {
 		return fmt.Errorf("make noise: %w", err)
 	}
-	for what, signature := range map[string][]byte{"no": nil, "half a": genuine.GetSignature()[:len(noise)/2], "a made-up": noise} {
-		if err := forged("evidence with "+what+" signature", func(r *providerpb.VerifyRequest) { r.Signature = signature }); err != nil {
+	for what, signature := range map[string][]byte{"no": nil, "half a": genuine.GetSignature()[:len(noise)/2],
+		"a made-up": noise} {
+		if err := forged("evidence with "+what+" signature", func(r *providerpb.VerifyRequest) {
+			r.Signature = signature
+		}); err != nil {
 			return err
 		}
 	}

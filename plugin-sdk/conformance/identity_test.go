@@ -25,7 +25,8 @@ type signing struct {
 func (s signing) VerifyIdentity(_ context.Context, e provider.Evidence) (provider.Identity, error) {
 	sum := sha256.Sum256(e.Document)
 	if err := rsa.VerifyPKCS1v15(s.key, crypto.SHA256, sum[:], e.Signature); err != nil {
-		return provider.Identity{}, provider.RefuseIdentity(provider.BadSignature, "the document isn't signed by this infrastructure")
+		return provider.Identity{},
+			provider.RefuseIdentity(provider.BadSignature, "the document isn't signed by this infrastructure")
 	}
 	var document struct{ Instance string }
 	if err := json.Unmarshal(e.Document, &document); err != nil {
@@ -75,27 +76,32 @@ func refusedAs(r *providerpb.VerifyResponse) providerpb.RefusedIdentity_Class {
 }
 
 var identityFaults = []fault{
-	{rule: "garbage-is-no-evidence", wrong: "a document without a valid signature is accepted", verdict: func(q *providerpb.VerifyRequest, r *providerpb.VerifyResponse) {
-		if len(q.Document) > providerpb.MaxEvidenceBytes {
-			takes(r, q.InstanceId)
-		}
-	}},
-	{rule: "evidence-verified", wrong: "genuine evidence is refused", verdict: func(_ *providerpb.VerifyRequest, r *providerpb.VerifyResponse) {
-		if r.GetVerified() != nil {
-			proto.Reset(r)
-			r.Verdict = &providerpb.VerifyResponse_Refused{Refused: &providerpb.RefusedIdentity{Class: providerpb.RefusedIdentity_CLASS_STALE, Reason: "no"}}
-		}
-	}},
-	{rule: "evidence-forged", wrong: "a cut signature is good enough", verdict: func(q *providerpb.VerifyRequest, r *providerpb.VerifyResponse) {
-		if len(q.Signature) == 128 {
-			takes(r, q.InstanceId)
-		}
-	}},
-	{rule: "evidence-of-another", wrong: "whose document it is makes no difference", verdict: func(q *providerpb.VerifyRequest, r *providerpb.VerifyResponse) {
-		if refusedAs(r) == providerpb.RefusedIdentity_CLASS_OTHER_INSTANCE {
-			takes(r, q.InstanceId)
-		}
-	}},
+	{rule: "garbage-is-no-evidence", wrong: "a document without a valid signature is accepted",
+		verdict: func(q *providerpb.VerifyRequest, r *providerpb.VerifyResponse) {
+			if len(q.Document) > providerpb.MaxEvidenceBytes {
+				takes(r, q.InstanceId)
+			}
+		}},
+	{rule: "evidence-verified", wrong: "genuine evidence is refused",
+		verdict: func(_ *providerpb.VerifyRequest, r *providerpb.VerifyResponse) {
+			if r.GetVerified() != nil {
+				proto.Reset(r)
+				r.Verdict = &providerpb.VerifyResponse_Refused{
+					Refused: &providerpb.RefusedIdentity{Class: providerpb.RefusedIdentity_CLASS_STALE, Reason: "no"}}
+			}
+		}},
+	{rule: "evidence-forged", wrong: "a cut signature is good enough",
+		verdict: func(q *providerpb.VerifyRequest, r *providerpb.VerifyResponse) {
+			if len(q.Signature) == 128 {
+				takes(r, q.InstanceId)
+			}
+		}},
+	{rule: "evidence-of-another", wrong: "whose document it is makes no difference",
+		verdict: func(q *providerpb.VerifyRequest, r *providerpb.VerifyResponse) {
+			if refusedAs(r) == providerpb.RefusedIdentity_CLASS_OTHER_INSTANCE {
+				takes(r, q.InstanceId)
+			}
+		}},
 }
 
 func TestAnHonestVerifierKeepsItsRules(t *testing.T) {

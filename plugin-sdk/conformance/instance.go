@@ -39,14 +39,16 @@ func (b *bench) create(ctx context.Context) (*instance, error) {
 }
 
 // created takes the answer to a create and waits until the list shows it.
-func (b *bench) created(ctx context.Context, item *providerpb.ProvisionRequest_Item, answer *providerpb.ProvisionResponse) (*instance, error) {
+func (b *bench) created(ctx context.Context, item *providerpb.ProvisionRequest_Item,
+	answer *providerpb.ProvisionResponse) (*instance, error) {
 	resource := answer.GetResource()
 	made := &instance{item: item, answered: resource.GetId()}
 	switch outcome := answer.GetOutcome(); {
 	case outcome == providerpb.ProvisionResponse_OUTCOME_ACCEPTED:
 	case outcome == providerpb.ProvisionResponse_OUTCOME_EXISTED && item.GetAsset() == "":
 		return nil, fmt.Errorf("a key that was never used before is answered with %s", said(answer))
-	case outcome != providerpb.ProvisionResponse_OUTCOME_CREATED && outcome != providerpb.ProvisionResponse_OUTCOME_EXISTED:
+	case outcome != providerpb.ProvisionResponse_OUTCOME_CREATED &&
+		outcome != providerpb.ProvisionResponse_OUTCOME_EXISTED:
 		return nil, fmt.Errorf("the instance wasn't made: %s", said(answer))
 	case made.answered == "":
 		return nil, fmt.Errorf("the answer %s names no id", said(answer))
@@ -66,7 +68,9 @@ func (b *bench) created(ctx context.Context, item *providerpb.ProvisionRequest_I
 		}
 		found := last.of(item)
 		if len(found) > 1 {
-			return false, fmt.Errorf("one request for the key %s made %d: %s and %s", item.GetKey(), len(found), shown(found[0]), shown(found[1]))
+			return false,
+				fmt.Errorf("one request for the key %s made %d: %s and %s", item.GetKey(), len(found), shown(found[0]),
+					shown(found[1]))
 		}
 		if len(found) == 1 && found[0].GetId() != "" {
 			made.listed = clone(found[0])
@@ -74,7 +78,8 @@ func (b *bench) created(ctx context.Context, item *providerpb.ProvisionRequest_I
 		return made.listed != nil, nil
 	})
 	if errors.Is(err, errTooLong) {
-		return nil, fmt.Errorf("it was answered with %s, and %s later the list doesn't show it (list_settle is %s)", said(answer), limit, b.settle())
+		return nil, fmt.Errorf("it was answered with %s, and %s later the list doesn't show it (list_settle is %s)",
+			said(answer), limit, b.settle())
 	}
 	if err != nil {
 		return nil, err
@@ -98,7 +103,8 @@ func (b *bench) shared(ctx context.Context) (*instance, error) {
 // concluded waits until it is certain what became of items whose call was cut
 // off, and gives those that exist. That one of them is surely absent is held
 // against every later list.
-func (b *bench) concluded(ctx context.Context, items []*providerpb.ProvisionRequest_Item) ([]*providerpb.ProvisionRequest_Item, error) {
+func (b *bench) concluded(ctx context.Context, items []*providerpb.ProvisionRequest_Item) (
+	[]*providerpb.ProvisionRequest_Item, error) {
 	var exist []*providerpb.ProvisionRequest_Item
 	for _, item := range items {
 		exists, err := b.conclude(ctx, item)
@@ -168,7 +174,8 @@ func (b *bench) remove(ctx context.Context, item *providerpb.ProvisionRequest_It
 		return false, nil
 	})
 	if errors.Is(err, errTooLong) {
-		return fmt.Errorf("what the key %s made is not gone after %s; the last answer is %s", item.GetKey(), b.options.Patience, last)
+		return fmt.Errorf("what the key %s made is not gone after %s; the last answer is %s", item.GetKey(),
+			b.options.Patience, last)
 	}
 	if err != nil {
 		return fmt.Errorf("remove what the key %s made: %w", item.GetKey(), err)

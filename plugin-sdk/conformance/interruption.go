@@ -194,7 +194,9 @@ func drainInMidBatch(ctx context.Context, b *bench) error {
 }
 
 // sendLate asks a drained plugin for one more, which it may not begin.
-func (b *bench) sendLate(ctx context.Context, client providerpb.ProviderClient) (*providerpb.ProvisionRequest_Item, error) {
+func (b *bench) sendLate(
+	ctx context.Context, client providerpb.ProviderClient,
+) (*providerpb.ProvisionRequest_Item, error) {
 	item, err := b.newItem()
 	if _, none := errors.AsType[leftOut](err); none {
 		return nil, nil // every asset is in use
@@ -203,14 +205,16 @@ func (b *bench) sendLate(ctx context.Context, client providerpb.ProviderClient) 
 		return nil, err
 	}
 	answers, _ := b.provision(ctx, client, item) // an error is a refusal, too
-	if answer := answers[item.GetKey()]; answer.GetResource() != nil || answer.GetOutcome() == providerpb.ProvisionResponse_OUTCOME_CREATED {
+	if answer := answers[item.GetKey()]; answer.GetResource() != nil ||
+		answer.GetOutcome() == providerpb.ProvisionResponse_OUTCOME_CREATED {
 		return nil, errors.Join(fmt.Errorf("after Drain a new request is answered with %s", said(answer)), b.restart(ctx))
 	}
 	return item, nil
 }
 
 // answeredOrFound holds the answer to an item against what is there.
-func (b *bench) answeredOrFound(ctx context.Context, item *providerpb.ProvisionRequest_Item, answer *providerpb.ProvisionResponse) error {
+func (b *bench) answeredOrFound(ctx context.Context, item *providerpb.ProvisionRequest_Item,
+	answer *providerpb.ProvisionResponse) error {
 	exists, err := b.conclude(ctx, item)
 	if err != nil || item.GetAsset() != "" {
 		return err
@@ -221,7 +225,8 @@ func (b *bench) answeredOrFound(ctx context.Context, item *providerpb.ProvisionR
 	case outcome == providerpb.ProvisionResponse_OUTCOME_CREATED && !exists:
 		return fmt.Errorf("the key %s is answered with %s, and no instance of it is listed", item.GetKey(), said(answer))
 	case answer == nil && !exists:
-		return fmt.Errorf("the key %s was under way when the plugin was drained: it is neither answered nor found", item.GetKey())
+		return fmt.Errorf("the key %s was under way when the plugin was drained: it is neither answered nor found",
+			item.GetKey())
 	}
 	return nil
 }

@@ -113,7 +113,9 @@ func incompleteList(ctx context.Context, b *bench) (err error) {
 		}
 	}()
 	if seen, err := inspect(ctx, client); err == nil {
-		return fmt.Errorf("while the infrastructure is unreachable it gives a complete list of %d resources: the host takes all others for gone", len(seen.resources))
+		return fmt.Errorf(
+			"while the infrastructure is unreachable it gives a complete list of %d resources: the host takes all "+
+				"others for gone", len(seen.resources))
 	}
 	return nil
 }

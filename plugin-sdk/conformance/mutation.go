@@ -95,7 +95,9 @@ func (s *mutator) attribute(path string, one *providerpb.Attribute, place func(m
 	if one.GetSensitive() {
 		wrong = []any{map[string]any{"x": s.canary}}
 	}
-	s.change(place, mutation{what: "a wrong type for " + path + name, wrong: true}, func(block map[string]any) { block[name] = wrong })
+	s.change(place, mutation{what: "a wrong type for " + path + name, wrong: true}, func(block map[string]any) {
+		block[name] = wrong
+	})
 	for _, odd := range oddValues(one.GetType()) {
 		what := fmt.Sprintf("%v for %s%s", odd, path, name)
 		s.change(place, mutation{what: what}, func(block map[string]any) { block[name] = odd })

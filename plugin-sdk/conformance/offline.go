@@ -26,7 +26,8 @@ var offlineRules = []Rule{
 
 // validate asks about one provider body and instance bodies by name; nil
 // bodies aren't asked about.
-func validate(ctx context.Context, running Running, provider []byte, instances map[string][]byte) (*providerpb.ValidateResponse, error) {
+func validate(ctx context.Context, running Running, provider []byte, instances map[string][]byte) (
+	*providerpb.ValidateResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, shortCall)
 	defer cancel()
 	client := providerpb.NewProviderClient(running.Connection())
@@ -51,7 +52,8 @@ func validateOffline(ctx context.Context, b *bench) error {
 		return err
 	}
 	defer func() { _ = b.stop() }() // it has no network
-	response, err := validate(ctx, running, b.options.Provider, map[string][]byte{"one": b.options.Instance, "two": b.options.Instance})
+	response, err := validate(ctx, running, b.options.Provider,
+		map[string][]byte{"one": b.options.Instance, "two": b.options.Instance})
 	if err != nil {
 		b.cannotValidate = "its blocks can't be validated offline"
 		return fmt.Errorf("%w (within %s, before Configure)", err, shortCall)
@@ -134,10 +136,12 @@ func errorPathsExist(ctx context.Context, b *bench) error {
 	for _, one := range all {
 		for _, diagnostic := range one.found {
 			if err := follow(one.schema, diagnostic.GetPath(), one.unknown); err != nil {
-				return fmt.Errorf("the complaint %q about the %s block with %s has a path that leads nowhere: %w", diagnostic.GetSummary(), one.block, one.what, err)
+				return fmt.Errorf("the complaint %q about the %s block with %s has a path that leads nowhere: %w",
+					diagnostic.GetSummary(), one.block, one.what, err)
 			}
 			if text := textOf(diagnostic); strings.Contains(text, b.token) {
-				return fmt.Errorf("the complaint about the %s block with %s repeats the value of a sensitive attribute", one.block, one.what)
+				return fmt.Errorf("the complaint about the %s block with %s repeats the value of a sensitive attribute", one.block,
+					one.what)
 			}
 		}
 	}

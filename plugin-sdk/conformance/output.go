@@ -57,11 +57,13 @@ func logLinesParse(_ context.Context, b *bench) error {
 		}
 		var fields map[string]any
 		if err := json.Unmarshal([]byte(line.Text), &fields); err != nil {
-			return fmt.Errorf("the line %q is not valid JSON object; write it by the logger of the SDK, or as hclog does", clip(line.Text))
+			return fmt.Errorf("the line %q is not valid JSON object; write it by the logger of the SDK, or as hclog does",
+				clip(line.Text))
 		}
 		level, _ := fields["@level"].(string)
 		if _, isText := fields["@message"].(string); !isText || !slices.Contains(levels, level) {
-			return fmt.Errorf("the line %q lacks a @message that is text, or a @level among %s", clip(line.Text), strings.Join(levels, ", "))
+			return fmt.Errorf("the line %q lacks a @message that is text, or a @level among %s", clip(line.Text),
+				strings.Join(levels, ", "))
 		}
 	}
 	return nil

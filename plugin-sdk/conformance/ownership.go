@@ -143,7 +143,8 @@ func assetHeld(ctx context.Context, b *bench) error {
 		return err
 	}
 	if answer := answers[rival.GetKey()]; answer.GetOutcome() != providerpb.ProvisionResponse_OUTCOME_NOT_CREATED {
-		return fmt.Errorf("the host %s is held by the key %s, and the key %s is answered with %s", made.item.GetAsset(), made.item.GetKey(), rival.GetKey(), said(answer))
+		return fmt.Errorf("the host %s is held by the key %s, and the key %s is answered with %s", made.item.GetAsset(),
+			made.item.GetKey(), rival.GetKey(), said(answer))
 	}
 	return nil
 }
@@ -162,14 +163,16 @@ func survivesRestart(ctx context.Context, b *bench) error {
 	}
 	found := seen.of(made.item)
 	if len(found) != 1 {
-		return fmt.Errorf("after a restart %d instances are listed for the key %s, and it made one", len(found), made.item.GetKey())
+		return fmt.Errorf("after a restart %d instances are listed for the key %s, and it made one", len(found),
+			made.item.GetKey())
 	}
 	before, after := made.listed, found[0]
 	switch {
 	case after.GetId() != before.GetId() || after.GetKey() != before.GetKey():
 		return fmt.Errorf("what was listed as %s is %s after a restart", shown(before), shown(after))
 	case before.GetInstanceDigest() != "" && before.GetInstanceDigest() != after.GetInstanceDigest():
-		return fmt.Errorf("the instance_digest was %q, and is %q after a restart", before.GetInstanceDigest(), after.GetInstanceDigest())
+		return fmt.Errorf("the instance_digest was %q, and is %q after a restart", before.GetInstanceDigest(),
+			after.GetInstanceDigest())
 	}
 	if err := sameTags(before.GetTags(), after.GetTags()); err != nil {
 		return fmt.Errorf("after a restart: %w", err)

@@ -11,7 +11,8 @@ import (
 var permissionsRules = []Rule{
 	{
 		Name: "policy-offline", check: policyOffline,
-		Says: "Policy writes before Configure, without a network and the same each time what the credentials must be allowed.",
+		Says: "Policy writes before Configure, without a network and the same each time what the credentials must " +
+			"be allowed.",
 	},
 }
 
@@ -31,7 +32,8 @@ func policyOffline(ctx context.Context, b *bench) error {
 	for range 2 {
 		limited, cancel := context.WithTimeout(ctx, shortCall)
 		response, err := providerpb.NewPermissionsClient(running.Connection()).Policy(limited, &providerpb.PolicyRequest{
-			ProviderJson: b.options.Provider, InstanceJson: map[string][]byte{"one": b.options.Instance, "two": b.options.Instance}, Installation: b.installation,
+			ProviderJson: b.options.Provider,
+			InstanceJson: map[string][]byte{"one": b.options.Instance, "two": b.options.Instance}, Installation: b.installation,
 		})
 		cancel()
 		if err != nil {

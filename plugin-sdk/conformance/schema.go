@@ -56,7 +56,8 @@ func schemaValid(ctx context.Context, b *bench) error {
 // learnSecrets remembers the values of sensitive attributes, to look for them in
 // what the plugin says.
 func (b *bench) learnSecrets() {
-	for schema, content := range map[*providerpb.Schema][]byte{b.info.GetProviderSchema(): b.options.Provider, b.info.GetInstanceSchema(): b.options.Instance} {
+	for schema, content := range map[*providerpb.Schema][]byte{b.info.GetProviderSchema(): b.options.Provider,
+		b.info.GetInstanceSchema(): b.options.Instance} {
 		var body map[string]any
 		if json.Unmarshal(content, &body) == nil {
 			b.secrets = append(b.secrets, sensitiveValues(schema.GetAttributes(), schema.GetBlocks(), body)...)
@@ -193,7 +194,8 @@ func checkAttributes(attributes []*providerpb.Attribute, names map[string]bool) 
 
 func checkType(t *providerpb.Type) error {
 	switch t.GetKind() {
-	case providerpb.Type_KIND_STRING, providerpb.Type_KIND_BOOL, providerpb.Type_KIND_INT, providerpb.Type_KIND_NUMBER, providerpb.Type_KIND_DURATION:
+	case providerpb.Type_KIND_STRING, providerpb.Type_KIND_BOOL, providerpb.Type_KIND_INT, providerpb.Type_KIND_NUMBER,
+		providerpb.Type_KIND_DURATION:
 		return nil
 	case providerpb.Type_KIND_LIST, providerpb.Type_KIND_MAP:
 		if err := checkType(t.GetElement()); err != nil {
@@ -269,7 +271,8 @@ func undocumented(path string, attributes []*providerpb.Attribute, blocks []*pro
 		if strings.TrimSpace(block.GetDoc()) == "" {
 			bare = append(bare, path+block.GetName())
 		}
-		bare = append(bare, undocumented(path+block.GetName()+".", block.GetSchema().GetAttributes(), block.GetSchema().GetBlocks())...)
+		bare = append(bare,
+			undocumented(path+block.GetName()+".", block.GetSchema().GetAttributes(), block.GetSchema().GetBlocks())...)
 	}
 	return bare
 }
@@ -282,11 +285,16 @@ func levelsDeclared(_ context.Context, b *bench) error {
 	byAsset := idempotency == providerpb.Idempotency_IDEMPOTENCY_BY_ASSET
 	switch {
 	case providerpb.Ownership_name[int32(ownership)] == "" || ownership == providerpb.Ownership_OWNERSHIP_UNSPECIFIED:
-		return fmt.Errorf("the ownership is %v: without a level of proof the host makes nothing, since it could delete nothing", ownership)
-	case providerpb.Idempotency_name[int32(idempotency)] == "" || idempotency == providerpb.Idempotency_IDEMPOTENCY_UNSPECIFIED:
-		return fmt.Errorf("the idempotency is %v: say IDEMPOTENCY_NONE where a lost answer shall be a person's business", idempotency)
+		return fmt.Errorf(
+			"the ownership is %v: without a level of proof the host makes nothing, since it could delete nothing", ownership)
+	case providerpb.Idempotency_name[int32(idempotency)] == "" ||
+		idempotency == providerpb.Idempotency_IDEMPOTENCY_UNSPECIFIED:
+		return fmt.Errorf("the idempotency is %v: say IDEMPOTENCY_NONE where a lost answer shall be a person's business",
+			idempotency)
 	case byAsset != b.byAsset():
-		return fmt.Errorf("the ownership %v and the idempotency %v don't go together: an asset that the host claims is both or neither", ownership, idempotency)
+		return fmt.Errorf(
+			"the ownership %v and the idempotency %v don't go together: an asset that the host claims is both or neither",
+			ownership, idempotency)
 	}
 	return nil
 }

@@ -11,7 +11,8 @@ import (
 // knownServices are the optional services that this kit has something to say
 // about. The rules of one go into a file of its own, into serviceRules, and leave
 // themselves out (offers) where GetInfo doesn't name it.
-var knownServices = []string{providerpb.JoinService, providerpb.IdentityService, providerpb.PermissionsService, providerpb.BatchService}
+var knownServices = []string{providerpb.JoinService, providerpb.IdentityService, providerpb.PermissionsService,
+	providerpb.BatchService}
 
 var serviceRules = []Rule{
 	{
@@ -55,7 +56,9 @@ func joinedByAPerson(_ context.Context, b *bench) error {
 	case !b.offers(providerpb.JoinService):
 		return skip("GetInfo doesn't name %q", providerpb.JoinService)
 	case b.info.GetOwnership() != providerpb.Ownership_OWNERSHIP_ASSIGNED:
-		return fmt.Errorf("a person joins its hosts, and its ownership is %v: it is OWNERSHIP_ASSIGNED where instances are hosts of an inventory", b.info.GetOwnership())
+		return fmt.Errorf(
+			"a person joins its hosts, and its ownership is %v: it is OWNERSHIP_ASSIGNED where instances are hosts of "+
+				"an inventory", b.info.GetOwnership())
 	}
 	return nil
 }

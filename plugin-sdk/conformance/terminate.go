@@ -69,7 +69,8 @@ func terminateOtherKey(ctx context.Context, b *bench) error {
 	}
 	switch answers[0].GetOutcome() {
 	case providerpb.TerminateResponse_OUTCOME_GONE, providerpb.TerminateResponse_OUTCOME_ACCEPTED:
-		return fmt.Errorf("%s carries the key %s; asked to remove it under the key %s, the plugin answers %s", made.id, made.item.GetKey(), other, endOf(answers[0]))
+		return fmt.Errorf("%s carries the key %s; asked to remove it under the key %s, the plugin answers %s", made.id,
+			made.item.GetKey(), other, endOf(answers[0]))
 	}
 	return b.exactlyOne(ctx, made.item)
 }
@@ -112,7 +113,8 @@ func goneIsGone(ctx context.Context, b *bench) error {
 			return false, err
 		}
 		listed = seen.of(made.item)
-		if made.item.GetAsset() != "" && len(listed) == 1 && listed[0].GetKind() == providerpb.AssetKind && listed[0].GetKey() == "" {
+		if made.item.GetAsset() != "" && len(listed) == 1 && listed[0].GetKind() == providerpb.AssetKind &&
+			listed[0].GetKey() == "" {
 			listed = nil // the host is free again
 		}
 		return len(listed) == 0, nil

@@ -70,9 +70,12 @@ func (r BatchRequest[I]) LogValue() slog.Value {
 func (p Plugin[C, I]) checkBatches(configured Provider[I]) error {
 	switch _, makes := configured.(BatchProvisioner[I]); {
 	case makes && !p.Batches:
-		return internalError("the provider of the plugin is a BatchProvisioner, and the plugin doesn't say so: set Plugin.Batches")
+		return internalError(
+			"the provider of the plugin is a BatchProvisioner, and the plugin doesn't say so: set Plugin.Batches")
 	case !makes && p.Batches:
-		return internalError("the plugin sets Plugin.Batches, and its provider is no BatchProvisioner for its instance block: add the method ProvisionBatch")
+		return internalError(
+			"the plugin sets Plugin.Batches, and its provider is no BatchProvisioner for its instance block: add the method " +
+				"ProvisionBatch")
 	}
 	return nil
 }
@@ -81,9 +84,13 @@ func (p Plugin[C, I]) checkBatches(configured Provider[I]) error {
 func (p Plugin[C, I]) checkBatchesDeclared() error {
 	switch {
 	case p.Batches && !p.Identity:
-		return errors.New("it sets Batches and not Identity: the hosts of a batch share one token and are told apart only by their verified identity")
+		return errors.New(
+			"it sets Batches and not Identity: the hosts of a batch share one token and are told apart only by their " +
+				"verified identity")
 	case p.Batches && p.Idempotency != IdempotentNative:
-		return errors.New("it sets Batches, and its Idempotency isn't IdempotentNative: only an infrastructure that knows a call that comes again makes a batch once")
+		return errors.New(
+			"it sets Batches, and its Idempotency isn't IdempotentNative: only an infrastructure that knows a call that comes " +
+				"again makes a batch once")
 	}
 	return nil
 }
@@ -96,7 +103,8 @@ type batchServer[C, I any] struct {
 
 // ProvisionBatch is one call for all members: it begins when the RPC arrives or never,
 // and runs to its end. Each member is in flight meanwhile under its own key.
-func (s batchServer[C, I]) ProvisionBatch(request *providerpb.ProvisionBatchRequest, stream grpc.ServerStreamingServer[providerpb.ProvisionResponse]) error {
+func (s batchServer[C, I]) ProvisionBatch(request *providerpb.ProvisionBatchRequest,
+	stream grpc.ServerStreamingServer[providerpb.ProvisionResponse]) error {
 	provider, err := s.server.provider()
 	if err != nil {
 		return err
@@ -167,19 +175,24 @@ func (s batchServer[C, I]) read(request *providerpb.ProvisionBatchRequest) (I, e
 		case seen[item.GetKey()]:
 			refusal = errors.Join(refusal, fmt.Errorf("the key %s comes twice in the batch %s", item.GetKey(), request.Key))
 		case item.GetAsset() != "" || item.GetBootstrap() != nil:
-			refusal = errors.Join(refusal, fmt.Errorf("the member %s has an asset or a bootstrap document of its own, and those of a batch have neither", item.GetKey()))
+			refusal = errors.Join(refusal,
+				fmt.Errorf("the member %s has an asset or a bootstrap document of its own, and those of a batch have neither",
+					item.GetKey()))
 		}
 		seen[item.GetKey()] = true
 	}
 	if most := s.server.plugin.MaxBatch; most > 0 && len(request.GetRequest().GetItems()) > most {
-		refusal = errors.Join(refusal, fmt.Errorf("the batch has %d members, and the plugin takes %d", len(request.Request.Items), most))
+		refusal = errors.Join(refusal,
+			fmt.Errorf("the batch has %d members, and the plugin takes %d", len(request.Request.Items), most))
 	}
 	return instance, refusal
 }
 
 // create calls the author's ProvisionBatch and turns its end into an answer for each
 // member.
-func (s batchServer[C, I]) create(ctx context.Context, maker BatchProvisioner[I], request BatchRequest[I]) (answers map[string]*providerpb.ProvisionResponse) {
+func (s batchServer[C, I]) create(
+	ctx context.Context, maker BatchProvisioner[I], request BatchRequest[I],
+) (answers map[string]*providerpb.ProvisionResponse) {
 	keys := make([]string, 0, len(request.Members))
 	for _, member := range request.Members {
 		keys = append(keys, member.Key)
@@ -206,9 +219,11 @@ func (s batchServer[C, I]) create(ctx context.Context, maker BatchProvisioner[I]
 	for _, resource := range made {
 		switch {
 		case answers[resource.Key] == nil:
-			s.server.logger.Error("ProvisionBatch of the plugin gave a resource of a key that isn't in the batch", "batch", request.Key, "key", resource.Key, "id", resource.ID)
+			s.server.logger.Error("ProvisionBatch of the plugin gave a resource of a key that isn't in the batch", "batch",
+				request.Key, "key", resource.Key, "id", resource.ID)
 		case told[resource.Key]:
-			answers[resource.Key] = provisionUnknown(resource.Key, internalError("the plugin answered with two resources of this key"))
+			answers[resource.Key] = provisionUnknown(resource.Key,
+				internalError("the plugin answered with two resources of this key"))
 		default:
 			told[resource.Key] = true
 			answers[resource.Key] = answerOf(resource.Key, request.Fleet, request.InstanceDigest, resource)

@@ -27,7 +27,9 @@ func (c *caterer) ProvisionBatch(ctx context.Context, request BatchRequest[testI
 
 // catering are plugins that make batches.
 func catering(provider Provider[testInstance]) Plugin[testConfig, testInstance] {
-	p := testPlugin(func(context.Context, testConfig, Environment) (Provider[testInstance], error) { return provider, nil })
+	p := testPlugin(func(context.Context, testConfig, Environment) (Provider[testInstance], error) {
+		return provider, nil
+	})
 	p.Identity, p.Batches, p.Idempotency = true, true, IdempotentNative
 	return p
 }
@@ -47,11 +49,13 @@ func batchFor(keys ...string) *providerpb.ProvisionBatchRequest {
 	for n, item := range request.Items {
 		item.Bootstrap, item.Name, item.Tags = nil, "name-"+item.Key, map[string]string{"number": fmt.Sprint(n)}
 	}
-	return &providerpb.ProvisionBatchRequest{Key: batchKey, Request: request, Bootstrap: &providerpb.Bootstrap{Token: "tok-secret"}}
+	return &providerpb.ProvisionBatchRequest{Key: batchKey, Request: request,
+		Bootstrap: &providerpb.Bootstrap{Token: "tok-secret"}}
 }
 
 // ask sends a batch and gives the answers by key.
-func (s started) ask(t *testing.T, ctx context.Context, request *providerpb.ProvisionBatchRequest) map[string]*providerpb.ProvisionResponse {
+func (s started) ask(t *testing.T, ctx context.Context,
+	request *providerpb.ProvisionBatchRequest) map[string]*providerpb.ProvisionResponse {
 	t.Helper()
 	got := receive(s.batches.ProvisionBatch(ctx, request))
 	if got.err != nil {
@@ -81,7 +85,8 @@ func each(request BatchRequest[testInstance]) []Resource {
 
 func TestABatchArrivesWholeAndEachMemberHasItsAnswer(t *testing.T) {
 	host := startCaterer(t, &caterer{serve: func(_ context.Context, r BatchRequest[testInstance]) ([]Resource, error) {
-		if r.Key != batchKey || r.Fleet != "linux" || r.Instance.CPUs != 2 || r.Bootstrap.Token != "tok-secret" || len(r.Members) != 2 ||
+		if r.Key != batchKey || r.Fleet != "linux" || r.Instance.CPUs != 2 || r.Bootstrap.Token != "tok-secret" ||
+			len(r.Members) != 2 ||
 			r.Members[1].Key != "k2" || r.Members[1].Name != "name-k2" || r.Members[1].Tags["number"] != "1" {
 			t.Errorf("asked for %+v", r)
 		}
@@ -102,21 +107,28 @@ func TestABatchArrivesWholeAndEachMemberHasItsAnswer(t *testing.T) {
 }
 
 func TestWhatABatchEndsInIsToldOfEachMember(t *testing.T) {
-	const unknown, none, created = providerpb.ProvisionResponse_OUTCOME_UNKNOWN, providerpb.ProvisionResponse_OUTCOME_NOT_CREATED, providerpb.ProvisionResponse_OUTCOME_CREATED
+	const unknown, none, created = providerpb.ProvisionResponse_OUTCOME_UNKNOWN,
+		providerpb.ProvisionResponse_OUTCOME_NOT_CREATED, providerpb.ProvisionResponse_OUTCOME_CREATED
 	for name, c := range map[string]struct {
 		serve         func(BatchRequest[testInstance]) ([]Resource, error)
 		first, second providerpb.ProvisionResponse_Outcome
 		class         providerpb.Error_Class // of the second
 	}{
-		"a lost answer": {func(BatchRequest[testInstance]) ([]Resource, error) { return nil, errors.New("the connection broke") }, unknown, unknown, providerpb.Error_CLASS_TRANSIENT},
+		"a lost answer": {func(BatchRequest[testInstance]) ([]Resource, error) {
+			return nil, errors.New("the connection broke")
+		}, unknown, unknown, providerpb.Error_CLASS_TRANSIENT},
 		"a refusal": {func(BatchRequest[testInstance]) ([]Resource, error) {
 			return nil, NotCreated(Capacity, errors.New("no room for tok-secret"))
 		}, none, none, providerpb.Error_CLASS_CAPACITY},
-		"a panic": {func(BatchRequest[testInstance]) ([]Resource, error) { panic("oh") }, unknown, unknown, providerpb.Error_CLASS_INTERNAL},
+		"a panic": {func(BatchRequest[testInstance]) ([]Resource, error) {
+			panic("oh")
+		}, unknown, unknown, providerpb.Error_CLASS_INTERNAL},
 		"one is made, and the other is unknown": {func(r BatchRequest[testInstance]) ([]Resource, error) {
 			return each(r)[:1], errors.New("the answer is cut off")
 		}, created, unknown, providerpb.Error_CLASS_TRANSIENT},
-		"the plugin forgets one": {func(r BatchRequest[testInstance]) ([]Resource, error) { return each(r)[:1], nil }, created, unknown, providerpb.Error_CLASS_INTERNAL},
+		"the plugin forgets one": {func(r BatchRequest[testInstance]) ([]Resource, error) {
+			return each(r)[:1], nil
+		}, created, unknown, providerpb.Error_CLASS_INTERNAL},
 		"the plugin names one that isn't in the batch": {func(r BatchRequest[testInstance]) ([]Resource, error) {
 			all := each(r)
 			all[1].Key = "k3"
@@ -127,7 +139,9 @@ func TestWhatABatchEndsInIsToldOfEachMember(t *testing.T) {
 		}, created, unknown, providerpb.Error_CLASS_INTERNAL},
 	} {
 		t.Run(name, func(t *testing.T) {
-			host := startCaterer(t, &caterer{serve: func(_ context.Context, r BatchRequest[testInstance]) ([]Resource, error) { return c.serve(r) }})
+			host := startCaterer(t, &caterer{serve: func(_ context.Context, r BatchRequest[testInstance]) ([]Resource, error) {
+				return c.serve(r)
+			}})
 			answers := host.ask(t, t.Context(), batchFor("k1", "k2"))
 			if answers["k1"].GetOutcome() != c.first {
 				t.Errorf("the first is answered with %v", answers["k1"])
@@ -187,10 +201,12 @@ func TestTheMembersOfABatchAreInFlightUnderTheirOwnKeys(t *testing.T) {
 		_, err = stream.Recv()
 	}
 	seen := receive(host.Inspect(t.Context(), &providerpb.InspectRequest{Keys: []string{"k1", "k2", "k3"}}))
-	if last := seen.messages[len(seen.messages)-1]; strings.Join(last.InFlightKeys, " ") != "k1 k2" || strings.Join(last.AbsentKeys, " ") != "k3" {
+	if last := seen.messages[len(seen.messages)-1]; strings.Join(last.InFlightKeys, " ") != "k1 k2" ||
+		strings.Join(last.AbsentKeys, " ") != "k3" {
 		t.Errorf("in flight %v, absent %v", last.InFlightKeys, last.AbsentKeys)
 	}
-	wantOutcome(t, host.provision(t, t.Context(), "k2")["k2"], providerpb.ProvisionResponse_OUTCOME_UNKNOWN, providerpb.Error_CLASS_TRANSIENT)
+	wantOutcome(t, host.provision(t, t.Context(), "k2")["k2"], providerpb.ProvisionResponse_OUTCOME_UNKNOWN,
+		providerpb.Error_CLASS_TRANSIENT)
 	removed := receive(host.Terminate(t.Context(), &providerpb.TerminateRequest{Refs: []*providerpb.Ref{{Key: "k1"}}}))
 	if len(removed.messages) != 1 || removed.messages[0].Outcome != providerpb.TerminateResponse_OUTCOME_UNKNOWN {
 		t.Errorf("a member is removed while it is made: %v", removed)
@@ -212,17 +228,22 @@ func TestABatchThatIsNoneIsRefusedBeforeAnythingBegins(t *testing.T) {
 		return nil, nil
 	}})
 	for name, corrupt := range map[string]func(*providerpb.ProvisionBatchRequest){
-		"a batch without a key":                 func(r *providerpb.ProvisionBatchRequest) { r.Key = "" },
-		"a member with the batch's key":         func(r *providerpb.ProvisionBatchRequest) { r.Key = "k2" },
-		"a member with a key that is none":      func(r *providerpb.ProvisionBatchRequest) { r.Request.Items[1].Key = "K 2" },
-		"a member of an inventory":              func(r *providerpb.ProvisionBatchRequest) { r.Request.Items[1].Asset = "a" },
-		"a member with a document":              func(r *providerpb.ProvisionBatchRequest) { r.Request.Items[1].Bootstrap = r.Bootstrap },
-		"an instance block of another language": func(r *providerpb.ProvisionBatchRequest) { r.Request.InstanceJson = []byte(`{"cpus": "two"}`) },
+		"a batch without a key":            func(r *providerpb.ProvisionBatchRequest) { r.Key = "" },
+		"a member with the batch's key":    func(r *providerpb.ProvisionBatchRequest) { r.Key = "k2" },
+		"a member with a key that is none": func(r *providerpb.ProvisionBatchRequest) { r.Request.Items[1].Key = "K 2" },
+		"a member of an inventory":         func(r *providerpb.ProvisionBatchRequest) { r.Request.Items[1].Asset = "a" },
+		"a member with a document": func(r *providerpb.ProvisionBatchRequest) {
+			r.Request.Items[1].Bootstrap = r.Bootstrap
+		},
+		"an instance block of another language": func(r *providerpb.ProvisionBatchRequest) {
+			r.Request.InstanceJson = []byte(`{"cpus": "two"}`)
+		},
 	} {
 		request := batchFor("k1", "k2")
 		corrupt(request)
 		for _, answer := range host.ask(t, t.Context(), request) {
-			if answer.Outcome != providerpb.ProvisionResponse_OUTCOME_NOT_CREATED || answer.Error.GetClass() != providerpb.Error_CLASS_INVALID {
+			if answer.Outcome != providerpb.ProvisionResponse_OUTCOME_NOT_CREATED ||
+				answer.Error.GetClass() != providerpb.Error_CLASS_INVALID {
 				t.Errorf("%s: %v", name, answer)
 			}
 		}
@@ -245,7 +266,8 @@ func TestBatchProvisionerNeedsIdentityAndIdempotency(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for name, p := range map[string]Plugin[testConfig, testInstance]{"declares what it doesn't do": catering(&notary{}), "does what it doesn't declare": catering(&caterer{})} {
+	for name, p := range map[string]Plugin[testConfig, testInstance]{"declares what it doesn't do": catering(&notary{}),
+		"does what it doesn't declare": catering(&caterer{})} {
 		p.Batches = name == "declares what it doesn't do"
 		host := startUnconfigured(t, p)
 		if _, err := host.Configure(t.Context(), &providerpb.ConfigureRequest{}); err == nil {

@@ -117,7 +117,8 @@ func (d *decoder) nested(nested nestedBlock, value any, target reflect.Value, pa
 }
 
 // attributes decodes the attributes of a block or an object.
-func (d *decoder) attributes(attributes []attribute, fields map[string]any, target reflect.Value, path Path, secret bool) {
+func (d *decoder) attributes(attributes []attribute, fields map[string]any, target reflect.Value, path Path,
+	secret bool) {
 	for _, one := range attributes {
 		here := path.Attr(one.Name)
 		value := fields[one.Name]
@@ -155,79 +156,100 @@ func (d *decoder) refuseUnknown(attributes []attribute, known map[string]bool, f
 
 // value decodes one value. Complaints don't quote what is secret.
 func (d *decoder) value(typ valueType, value any, target reflect.Value, path Path, secret bool) {
-	wrong := func(wanted string) {
-		detail := wanted + " is wanted."
-		if text, err := json.Marshal(value); err == nil && !secret && len(text) <= 80 {
-			detail = fmt.Sprintf("%s is wanted, not %s.", wanted, text)
+	wanted := ""
+	switch typ.kind {
+	case providerpb.Type_KIND_LIST:
+		wanted = d.list(typ, value, target, path, secret)
+	case providerpb.Type_KIND_MAP:
+		wanted = d.mapping(typ, value, target, path, secret)
+	case providerpb.Type_KIND_OBJECT:
+		fields, ok := value.(map[string]any)
+		if !ok {
+			wanted = "An object"
+			break
 		}
-		d.complain(path, "Wrong type", detail)
+		d.attributes(typ.attributes, fields, target, path, secret)
+		d.refuseUnknown(typ.attributes, nil, fields, path)
+	default:
+		wanted = scalar(typ, value, target)
 	}
+	if wanted == "" {
+		return
+	}
+	detail := wanted + " is wanted."
+	if text, err := json.Marshal(value); err == nil && !secret && len(text) <= 80 {
+		detail = fmt.Sprintf("%s is wanted, not %s.", wanted, text)
+	}
+	d.complain(path, "Wrong type", detail)
+}
+
+// scalar sets a value without elements, or says what is wanted instead.
+func scalar(typ valueType, value any, target reflect.Value) (wanted string) {
 	switch typ.kind {
 	case providerpb.Type_KIND_STRING:
 		if text, ok := value.(string); ok {
 			target.SetString(text)
-			return
+			return ""
 		}
-		wrong("A string")
+		return "A string"
 	case providerpb.Type_KIND_BOOL:
 		if truth, ok := value.(bool); ok {
 			target.SetBool(truth)
-			return
+			return ""
 		}
-		wrong("true or false")
+		return "true or false"
 	case providerpb.Type_KIND_INT:
 		if number, ok := wholeNumber(value); ok && !target.OverflowInt(number) {
 			target.SetInt(number)
-			return
+			return ""
 		}
-		wrong("A whole number")
+		return "A whole number"
 	case providerpb.Type_KIND_NUMBER:
 		if number, ok := value.(json.Number); ok {
 			if float, err := number.Float64(); err == nil {
 				target.SetFloat(float)
-				return
+				return ""
 			}
 		}
-		wrong("A number")
+		return "A number"
 	case providerpb.Type_KIND_DURATION:
 		if text, ok := value.(string); ok {
 			if duration, err := time.ParseDuration(text); err == nil {
 				target.SetInt(int64(duration))
-				return
+				return ""
 			}
 		}
-		wrong(`A duration such as "90s" or "5m"`)
-	case providerpb.Type_KIND_LIST:
-		elements, ok := value.([]any)
-		if !ok {
-			wrong("A list")
-			return
-		}
-		target.Set(reflect.MakeSlice(target.Type(), len(elements), len(elements)))
-		for i, element := range elements {
-			d.element(*typ.element, element, target.Index(i), path.Index(i), secret)
-		}
-	case providerpb.Type_KIND_MAP:
-		fields, ok := value.(map[string]any)
-		if !ok {
-			wrong("A map")
-			return
-		}
-		target.Set(reflect.MakeMapWithSize(target.Type(), len(fields)))
-		for _, key := range slices.Sorted(maps.Keys(fields)) {
-			element := reflect.New(target.Type().Elem()).Elem()
-			d.element(*typ.element, fields[key], element, path.Attr(key), secret)
-			target.SetMapIndex(reflect.ValueOf(key).Convert(target.Type().Key()), element)
-		}
-	case providerpb.Type_KIND_OBJECT:
-		fields, ok := value.(map[string]any)
-		if !ok {
-			wrong("An object")
-			return
-		}
-		d.attributes(typ.attributes, fields, target, path, secret)
-		d.refuseUnknown(typ.attributes, nil, fields, path)
+		return `A duration such as "90s" or "5m"`
 	}
+	return ""
+}
+
+// list sets a list, or says what is wanted instead.
+func (d *decoder) list(typ valueType, value any, target reflect.Value, path Path, secret bool) (wanted string) {
+	elements, ok := value.([]any)
+	if !ok {
+		return "A list"
+	}
+	target.Set(reflect.MakeSlice(target.Type(), len(elements), len(elements)))
+	for i, element := range elements {
+		d.element(*typ.element, element, target.Index(i), path.Index(i), secret)
+	}
+	return ""
+}
+
+// mapping sets a map, or says what is wanted instead.
+func (d *decoder) mapping(typ valueType, value any, target reflect.Value, path Path, secret bool) (wanted string) {
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return "A map"
+	}
+	target.Set(reflect.MakeMapWithSize(target.Type(), len(fields)))
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		element := reflect.New(target.Type().Elem()).Elem()
+		d.element(*typ.element, fields[key], element, path.Attr(key), secret)
+		target.SetMapIndex(reflect.ValueOf(key).Convert(target.Type().Key()), element)
+	}
+	return ""
 }
 
 // element is a value within a list or a map, where null means nothing sensible.

@@ -42,31 +42,39 @@ func TestDecodeComplainsWithThePathOfTheFault(t *testing.T) {
 		body string
 		want []string // every complaint, in order
 	}{
-		"an unknown attribute":             {`{"region": "eu", "regoin": "x"}`, []string{`regoin: Unsupported argument: "regoin" is not expected here.`}},
-		"unknown attributes in order":      {`{"region": "eu", "b": 1, "a": 1}`, []string{`a: Unsupported`, `b: Unsupported`}},
-		"a missing attribute":              {`{}`, []string{`region: Missing attribute`}},
-		"an empty body is an empty block":  {``, []string{`region: Missing attribute`}},
-		"a number for a string":            {`{"region": 7}`, []string{`region: Wrong type: A string is wanted, not 7.`}},
-		"a fraction for a whole number":    {`{"region": "eu", "cpus": 1.5}`, []string{`cpus: Wrong type: A whole number is wanted, not 1.5.`}},
-		"a whole number beyond 64 bits":    {`{"region": "eu", "cpus": 1e30}`, []string{`cpus: Wrong type`}},
-		"an absurd exponent":               {`{"region": "eu", "cpus": 1e999999999}`, []string{`cpus: Wrong type`}},
-		"a number beyond a float":          {`{"region": "eu", "ratio": 1e999}`, []string{`ratio: Wrong type`}},
-		"a text for a bool":                {`{"region": "eu", "fast": "yes"}`, []string{`fast: Wrong type`}},
-		"a number for a duration":          {`{"region": "eu", "boot": 90}`, []string{`boot: Wrong type: A duration such as "90s"`}},
-		"a map for a list":                 {`{"region": "eu", "zones": {}}`, []string{`zones: Wrong type: A list`}},
-		"a wrong element":                  {`{"region": "eu", "zones": ["a", 1]}`, []string{`zones[1]: Wrong type`}},
-		"a null element":                   {`{"region": "eu", "zones": [null]}`, []string{`zones[0]: Missing value`}},
-		"a wrong map value":                {`{"region": "eu", "labels": {"team": 1}}`, []string{`labels.team: Wrong type`}},
-		"an unknown object attribute":      {`{"region": "eu", "network": {"name": "x", "mut": 1}}`, []string{`network.mut: Unsupported argument`}},
-		"a missing object attribute":       {`{"region": "eu", "network": {}}`, []string{`network.name: Missing attribute`}},
-		"a fault in a block":               {`{"region": "eu", "disk": {"size": "x"}}`, []string{`disk.size: Wrong type`}},
-		"a fault in a repeated block":      {`{"region": "eu", "extra": [{"size": 1}, {"sise": 1}]}`, []string{`extra[1].size: Missing`, `extra[1].sise: Unsupported`}},
-		"a text for a block":               {`{"region": "eu", "disk": "x"}`, []string{`disk: Wrong type: A block`}},
-		"one block for a list of them":     {`{"region": "eu", "extra": {"size": 1}}`, []string{`extra: Wrong type: A list of blocks`}},
-		"a list for the body":              {`[]`, []string{`Wrong type: A block`}},
-		"text that is not valid JSON":             {`{"region": }`, []string{`The block is not valid JSON`}},
-		"something after the end":          {`{} {}`, []string{`The block is not valid JSON`}},
-		"a deprecated attribute as a hint": {`{"region": "eu", "old": "x"}`, []string{`old: "old" is deprecated: Use region.`}},
+		"an unknown attribute": {`{"region": "eu", "regoin": "x"}`,
+			[]string{`regoin: Unsupported argument: "regoin" is not expected here.`}},
+		"unknown attributes in order": {`{"region": "eu", "b": 1, "a": 1}`,
+			[]string{`a: Unsupported`, `b: Unsupported`}},
+		"a missing attribute":             {`{}`, []string{`region: Missing attribute`}},
+		"an empty body is an empty block": {``, []string{`region: Missing attribute`}},
+		"a number for a string":           {`{"region": 7}`, []string{`region: Wrong type: A string is wanted, not 7.`}},
+		"a fraction for a whole number": {`{"region": "eu", "cpus": 1.5}`,
+			[]string{`cpus: Wrong type: A whole number is wanted, not 1.5.`}},
+		"a whole number beyond 64 bits": {`{"region": "eu", "cpus": 1e30}`, []string{`cpus: Wrong type`}},
+		"an absurd exponent":            {`{"region": "eu", "cpus": 1e999999999}`, []string{`cpus: Wrong type`}},
+		"a number beyond a float":       {`{"region": "eu", "ratio": 1e999}`, []string{`ratio: Wrong type`}},
+		"a text for a bool":             {`{"region": "eu", "fast": "yes"}`, []string{`fast: Wrong type`}},
+		"a number for a duration": {`{"region": "eu", "boot": 90}`,
+			[]string{`boot: Wrong type: A duration such as "90s"`}},
+		"a map for a list":  {`{"region": "eu", "zones": {}}`, []string{`zones: Wrong type: A list`}},
+		"a wrong element":   {`{"region": "eu", "zones": ["a", 1]}`, []string{`zones[1]: Wrong type`}},
+		"a null element":    {`{"region": "eu", "zones": [null]}`, []string{`zones[0]: Missing value`}},
+		"a wrong map value": {`{"region": "eu", "labels": {"team": 1}}`, []string{`labels.team: Wrong type`}},
+		"an unknown object attribute": {`{"region": "eu", "network": {"name": "x", "mut": 1}}`,
+			[]string{`network.mut: Unsupported argument`}},
+		"a missing object attribute": {`{"region": "eu", "network": {}}`, []string{`network.name: Missing attribute`}},
+		"a fault in a block":         {`{"region": "eu", "disk": {"size": "x"}}`, []string{`disk.size: Wrong type`}},
+		"a fault in a repeated block": {`{"region": "eu", "extra": [{"size": 1}, {"sise": 1}]}`,
+			[]string{`extra[1].size: Missing`, `extra[1].sise: Unsupported`}},
+		"a text for a block": {`{"region": "eu", "disk": "x"}`, []string{`disk: Wrong type: A block`}},
+		"one block for a list of them": {`{"region": "eu", "extra": {"size": 1}}`,
+			[]string{`extra: Wrong type: A list of blocks`}},
+		"a list for the body":         {`[]`, []string{`Wrong type: A block`}},
+		"text that is not valid JSON": {`{"region": }`, []string{`The block is not valid JSON`}},
+		"something after the end":     {`{} {}`, []string{`The block is not valid JSON`}},
+		"a deprecated attribute as a hint": {`{"region": "eu", "old": "x"}`,
+			[]string{`old: "old" is deprecated: Use region.`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, found := decodeBlock[fullBlock](mustCompile[fullBlock](t), []byte(test.body))
@@ -181,7 +189,8 @@ func FuzzDecode(f *testing.F) {
 
 func BenchmarkDecode(b *testing.B) {
 	block := mustCompile[fullBlock](b)
-	body := []byte(`{"region":"eu","cpus":8,"boot":"90s","labels":{"team":"ci"},"network":{"name":"lan"},"disk":{"size":10},"extra":[{"size":1},{"size":2}]}`)
+	body := []byte(
+		`{"region":"eu","cpus":8,"boot":"90s","labels":{"team":"ci"},"network":{"name":"lan"},"disk":{"size":10},"extra":[{"size":1},{"size":2}]}`)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, found := decodeBlock[fullBlock](block, body); len(found) > 0 {

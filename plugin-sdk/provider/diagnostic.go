@@ -96,7 +96,8 @@ func diagnosticsToWire(diagnostics []Diagnostic) []*providerpb.Diagnostic {
 			if step.Name != "" {
 				one.Path = append(one.Path, &providerpb.Diagnostic_Step{Step: &providerpb.Diagnostic_Step_Name{Name: step.Name}})
 			} else {
-				one.Path = append(one.Path, &providerpb.Diagnostic_Step{Step: &providerpb.Diagnostic_Step_Index{Index: int64(step.Index)}})
+				one.Path = append(one.Path,
+					&providerpb.Diagnostic_Step{Step: &providerpb.Diagnostic_Step_Index{Index: int64(step.Index)}})
 			}
 		}
 		wire = append(wire, one)

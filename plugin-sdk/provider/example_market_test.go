@@ -34,11 +34,13 @@ func (f farm) Offers(_ context.Context, instance farmInstance) (provider.OfferLi
 func (f farm) order(request provider.ProvisionRequest[farmInstance]) (provider.Resource, error) {
 	offer := request.Offers[0]
 	if f.left[offer.Zone] == 0 {
-		none := &provider.Error{Class: provider.Capacity, Zone: offer.Zone, MachineType: offer.MachineType, Err: errors.New("no machine is left")}
+		none := &provider.Error{Class: provider.Capacity, Zone: offer.Zone, MachineType: offer.MachineType,
+			Err: errors.New("no machine is left")}
 		return provider.Resource{}, provider.NotCreated(provider.Capacity, none)
 	}
 	f.left[offer.Zone]--
-	return provider.Resource{ID: "machine-" + request.Key, Key: request.Key, Zone: offer.Zone, MachineType: offer.MachineType}, nil
+	return provider.Resource{ID: "machine-" + request.Key, Key: request.Key, Zone: offer.Zone,
+		MachineType: offer.MachineType}, nil
 }
 
 func ExampleMarket() {

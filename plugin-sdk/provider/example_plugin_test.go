@@ -43,7 +43,8 @@ func TestStrangersPluginIsBuiltAndUsed(t *testing.T) {
 	if err != nil || info.Name != "process" {
 		t.Fatalf("got %v, %v", info, err)
 	}
-	configured, err := host.Configure(t.Context(), &providerpb.ConfigureRequest{Installation: "inst", ProviderJson: configuration})
+	configured, err := host.Configure(t.Context(),
+		&providerpb.ConfigureRequest{Installation: "inst", ProviderJson: configuration})
 	if err != nil || len(configured.Diagnostics) > 0 {
 		t.Fatalf("got %v, %v", configured, err)
 	}
@@ -55,12 +56,14 @@ func TestStrangersPluginIsBuiltAndUsed(t *testing.T) {
 		t.Errorf("the same key twice started %d agents", got)
 	}
 	everything := receive(host.Inspect(t.Context(), &providerpb.InspectRequest{}))
-	if everything.err != nil || len(everything.messages[0].Resources) != 1 || everything.messages[0].Resources[0].Id != "k1" {
+	if everything.err != nil || len(everything.messages[0].Resources) != 1 ||
+		everything.messages[0].Resources[0].Id != "k1" {
 		t.Errorf("got %v", everything)
 	}
 
 	for _, when := range []string{"once", "twice"} {
-		got := receive(host.Terminate(t.Context(), &providerpb.TerminateRequest{Refs: []*providerpb.Ref{{Id: "k1", Key: "k1"}}}))
+		got := receive(
+			host.Terminate(t.Context(), &providerpb.TerminateRequest{Refs: []*providerpb.Ref{{Id: "k1", Key: "k1"}}}))
 		if got.err != nil || got.messages[0].Outcome != providerpb.TerminateResponse_OUTCOME_GONE {
 			t.Errorf("terminated %s: %v", when, got)
 		}
@@ -96,7 +99,8 @@ func TestStrangersPluginKnowsAnInstanceBeforeItsAgentHasTheLock(t *testing.T) {
 	}
 	wantOutcome(t, provisionProcess(t, host, "k1"), created, noClass)
 	wantOutcome(t, provisionProcess(t, host, "k1"), existed, noClass)
-	got := receive(host.Terminate(t.Context(), &providerpb.TerminateRequest{Refs: []*providerpb.Ref{{Id: "k1", Key: "k2"}}}))
+	got := receive(
+		host.Terminate(t.Context(), &providerpb.TerminateRequest{Refs: []*providerpb.Ref{{Id: "k1", Key: "k2"}}}))
 	if got.err != nil || got.messages[0].Outcome != providerpb.TerminateResponse_OUTCOME_REFUSED {
 		t.Errorf("terminated under another key: %v", got)
 	}

@@ -82,7 +82,7 @@ func ExamplePlugin_Check() {
 	// Output:
 	// plugin "acme" is declared wrongly, a bug in the plugin:
 	// field New is nil
-	// instance block: field Size of provider_test.Faulty: option "requird" is unknown; there are required, immutable, sensitive and block
+	// instance block: field Size of provider_test.Faulty: option "requird" is unknown; valid: required, immutable, sensitive, block
 }
 
 // The same key twice gives the same resource, and the second time says so.

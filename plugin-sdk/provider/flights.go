@@ -76,7 +76,9 @@ func (f *flights) join(ctx context.Context, name string, creates bool) (joined *
 }
 
 // joinBatch finds the flight of a batch, or begins one for all its members.
-func (f *flights) joinBatch(ctx context.Context, batch string, members []string) (joined *flight, begun bool, err error) {
+func (f *flights) joinBatch(
+	ctx context.Context, batch string, members []string,
+) (joined *flight, begun bool, err error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	under := 0

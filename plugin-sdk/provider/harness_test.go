@@ -90,7 +90,8 @@ func startUnconfigured(t testing.TB, plugin Plugin[testConfig, testInstance]) st
 	connection, err := grpc.NewClient("passthrough:plugin",
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(providerpb.MaxMessageBytes), grpc.MaxCallSendMsgSize(providerpb.MaxMessageBytes)))
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(providerpb.MaxMessageBytes),
+			grpc.MaxCallSendMsgSize(providerpb.MaxMessageBytes)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,8 +101,10 @@ func startUnconfigured(t testing.TB, plugin Plugin[testConfig, testInstance]) st
 		serving.Wait()
 	})
 	return started{
-		ProviderClient: providerpb.NewProviderClient(connection), market: providerpb.NewMarketClient(connection), events: providerpb.NewEventsClient(connection),
-		identity: providerpb.NewIdentityVerifierClient(connection), permissions: providerpb.NewPermissionsClient(connection), batches: providerpb.NewBatchProvisionerClient(connection), flights: service.flights,
+		ProviderClient: providerpb.NewProviderClient(connection), market: providerpb.NewMarketClient(connection),
+		events:   providerpb.NewEventsClient(connection),
+		identity: providerpb.NewIdentityVerifierClient(connection), permissions: providerpb.NewPermissionsClient(connection),
+		batches: providerpb.NewBatchProvisionerClient(connection), flights: service.flights,
 	}
 }
 
@@ -115,7 +118,8 @@ type received[M any] struct {
 func startForBenchmark(b *testing.B) started {
 	resources := make([]Resource, 10_000)
 	for i := range resources {
-		resources[i] = Resource{ID: fmt.Sprint("i-", i), Key: fmt.Sprint("k", i), State: Running, Tags: map[string]string{"installation": "inst"}}
+		resources[i] = Resource{ID: fmt.Sprint("i-", i), Key: fmt.Sprint("k", i), State: Running,
+			Tags: map[string]string{"installation": "inst"}}
 	}
 	return start(b, &scripted{
 		inspect: listing(resources, nil),
@@ -167,7 +171,8 @@ func batchOf(keys ...string) *providerpb.ProvisionRequest {
 	return request
 }
 
-func wantOutcome(t *testing.T, got *providerpb.ProvisionResponse, outcome providerpb.ProvisionResponse_Outcome, class providerpb.Error_Class) {
+func wantOutcome(t *testing.T, got *providerpb.ProvisionResponse, outcome providerpb.ProvisionResponse_Outcome,
+	class providerpb.Error_Class) {
 	t.Helper()
 	if got == nil {
 		t.Fatal("no answer")

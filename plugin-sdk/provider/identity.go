@@ -96,9 +96,11 @@ func RefusalOf(err error) IdentityRefusal {
 func (p Plugin[C, I]) checkIdentity(configured Provider[I]) error {
 	switch _, verifies := configured.(IdentityVerifier); {
 	case verifies && !p.Identity:
-		return internalError("the provider of the plugin is an IdentityVerifier, and the plugin doesn't say so: set Plugin.Identity")
+		return internalError(
+			"the provider of the plugin is an IdentityVerifier, and the plugin doesn't say so: set Plugin.Identity")
 	case !verifies && p.Identity:
-		return internalError("the plugin sets Plugin.Identity, and its provider is no IdentityVerifier: add the method VerifyIdentity")
+		return internalError(
+			"the plugin sets Plugin.Identity, and its provider is no IdentityVerifier: add the method VerifyIdentity")
 	}
 	return nil
 }
@@ -124,7 +126,8 @@ type identityServer[C, I any] struct {
 
 // Verify asks the author's verifier. What needs no plugin to be refused is refused
 // here: evidence that is too large for a signed document, and evidence of another instance.
-func (s identityServer[C, I]) Verify(ctx context.Context, request *providerpb.VerifyRequest) (*providerpb.VerifyResponse, error) {
+func (s identityServer[C, I]) Verify(ctx context.Context, request *providerpb.VerifyRequest) (
+	*providerpb.VerifyResponse, error) {
 	provider, err := s.server.provider()
 	if err != nil {
 		return nil, err
@@ -134,7 +137,8 @@ func (s identityServer[C, I]) Verify(ctx context.Context, request *providerpb.Ve
 		return nil, statusError(codes.Unimplemented, internalError("the provider verifies no identity"))
 	}
 	if n := max(len(request.Document), len(request.Signature)); n > providerpb.MaxEvidenceBytes {
-		return identityRefused(EvidenceUnreadable, fmt.Sprintf("it has %d bytes, and %d is the most", n, providerpb.MaxEvidenceBytes)), nil
+		return identityRefused(EvidenceUnreadable,
+			fmt.Sprintf("it has %d bytes, and %d is the most", n, providerpb.MaxEvidenceBytes)), nil
 	}
 	found, err := verifier.VerifyIdentity(ctx, Evidence{
 		Kind: request.Kind, Document: request.Document, Signature: request.Signature,
@@ -149,9 +153,11 @@ func (s identityServer[C, I]) Verify(ctx context.Context, request *providerpb.Ve
 	case found.Instance == "":
 		return nil, statusError(codes.Internal, internalError("VerifyIdentity of the plugin named no instance and no error"))
 	case request.InstanceId != "" && found.Instance != request.InstanceId:
-		return identityRefused(OtherInstance, fmt.Sprintf("the document is of %s, and the host must be %s", found.Instance, request.InstanceId)), nil
+		return identityRefused(OtherInstance,
+			fmt.Sprintf("the document is of %s, and the host must be %s", found.Instance, request.InstanceId)), nil
 	}
-	verified := &providerpb.VerifiedIdentity{InstanceId: found.Instance, Account: found.Account, Region: found.Region, Image: found.Image}
+	verified := &providerpb.VerifiedIdentity{InstanceId: found.Instance, Account: found.Account, Region: found.Region,
+		Image: found.Image}
 	if !found.Issued.IsZero() {
 		verified.Issued = timestamppb.New(found.Issued)
 	}
@@ -160,7 +166,8 @@ func (s identityServer[C, I]) Verify(ctx context.Context, request *providerpb.Ve
 
 func identityRefused(class IdentityRefusal, reason string) *providerpb.VerifyResponse {
 	return &providerpb.VerifyResponse{Verdict: &providerpb.VerifyResponse_Refused{
-		Refused: &providerpb.RefusedIdentity{Class: providerpb.RefusedIdentity_Class(class), Reason: clip(reason, providerpb.MaxIdentityText)},
+		Refused: &providerpb.RefusedIdentity{Class: providerpb.RefusedIdentity_Class(class),
+			Reason: clip(reason, providerpb.MaxIdentityText)},
 	}}
 }
 

@@ -25,7 +25,9 @@ func (n *notary) VerifyIdentity(ctx context.Context, e Evidence) (Identity, erro
 }
 
 func startNotary(t *testing.T, declared bool, provider Provider[testInstance]) (started, error) {
-	p := testPlugin(func(context.Context, testConfig, Environment) (Provider[testInstance], error) { return provider, nil })
+	p := testPlugin(func(context.Context, testConfig, Environment) (Provider[testInstance], error) {
+		return provider, nil
+	})
 	p.Identity = declared
 	host := startUnconfigured(t, p)
 	_, err := host.Configure(t.Context(), &providerpb.ConfigureRequest{})
@@ -35,7 +37,8 @@ func startNotary(t *testing.T, declared bool, provider Provider[testInstance]) (
 func TestAVerdictArrivesWhole(t *testing.T) {
 	issued := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 	host, err := startNotary(t, true, &notary{verify: func(_ context.Context, e Evidence) (Identity, error) {
-		if e.Kind != "aws" || string(e.Document) != "d" || string(e.Signature) != "s" || e.Fleet != "f" || e.Key != "k" || e.Instance != "i-1" {
+		if e.Kind != "aws" || string(e.Document) != "d" || string(e.Signature) != "s" || e.Fleet != "f" || e.Key != "k" ||
+			e.Instance != "i-1" {
 			t.Errorf("asked about %+v", e)
 		}
 		return Identity{Instance: "i-1", Account: "1234", Region: "r", Image: "ami-1", Issued: issued}, nil
@@ -47,8 +50,11 @@ func TestAVerdictArrivesWhole(t *testing.T) {
 	if err != nil || len(info.Services) != 1 || info.Services[0] != providerpb.IdentityService {
 		t.Errorf("services %v, %v", info.GetServices(), err)
 	}
-	answer, err := host.identity.Verify(t.Context(), (&Evidence{Kind: "aws", Document: []byte("d"), Signature: []byte("s"), Fleet: "f", Key: "k", Instance: "i-1"}).Request())
-	if v := answer.GetVerified(); err != nil || v.GetInstanceId() != "i-1" || v.GetAccount() != "1234" || v.GetRegion() != "r" || v.GetImage() != "ami-1" || !v.GetIssued().AsTime().Equal(issued) {
+	answer, err := host.identity.Verify(t.Context(),
+		(&Evidence{Kind: "aws", Document: []byte("d"), Signature: []byte("s"), Fleet: "f", Key: "k",
+			Instance: "i-1"}).Request())
+	if v := answer.GetVerified(); err != nil || v.GetInstanceId() != "i-1" || v.GetAccount() != "1234" ||
+		v.GetRegion() != "r" || v.GetImage() != "ami-1" || !v.GetIssued().AsTime().Equal(issued) {
 		t.Errorf("got %v, %v", answer, err)
 	}
 }
@@ -62,12 +68,15 @@ func TestWhatTheAuthorForgetsTheKitRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	another, err := host.identity.Verify(t.Context(), &providerpb.VerifyRequest{Document: []byte("i-2"), InstanceId: "i-1"})
-	if r := another.GetRefused(); err != nil || r.GetClass() != providerpb.RefusedIdentity_CLASS_OTHER_INSTANCE || !strings.Contains(r.GetReason(), "i-2") {
+	another, err := host.identity.Verify(t.Context(),
+		&providerpb.VerifyRequest{Document: []byte("i-2"), InstanceId: "i-1"})
+	if r := another.GetRefused(); err != nil || r.GetClass() != providerpb.RefusedIdentity_CLASS_OTHER_INSTANCE ||
+		!strings.Contains(r.GetReason(), "i-2") {
 		t.Errorf("another instance's document: %v, %v", another, err)
 	}
 	large := bytes.Repeat([]byte("i"), providerpb.MaxEvidenceBytes+1)
-	for _, request := range []*providerpb.VerifyRequest{{Document: large, InstanceId: "i-1"}, {Signature: large, InstanceId: "i-1"}} {
+	for _, request := range []*providerpb.VerifyRequest{{Document: large, InstanceId: "i-1"},
+		{Signature: large, InstanceId: "i-1"}} {
 		answer, err := host.identity.Verify(t.Context(), request)
 		if err != nil || answer.GetRefused().GetClass() != providerpb.RefusedIdentity_CLASS_UNREADABLE {
 			t.Errorf("too large: %v, %v", answer, err)
@@ -76,7 +85,8 @@ func TestWhatTheAuthorForgetsTheKitRefuses(t *testing.T) {
 	if asked != 1 {
 		t.Errorf("the author was asked %d times", asked)
 	}
-	if _, err := host.identity.Verify(t.Context(), &providerpb.VerifyRequest{InstanceId: ""}); status.Code(err) != codes.Internal {
+	if _, err := host.identity.Verify(t.Context(), &providerpb.VerifyRequest{InstanceId: ""}); status.Code(
+		err) != codes.Internal {
 		t.Errorf("a verdict that names no instance: %v", err)
 	}
 }
@@ -95,10 +105,12 @@ func TestARefusalIsCertainAndAnyOtherErrorIsNot(t *testing.T) {
 	request := &providerpb.VerifyRequest{InstanceId: "i-1"}
 	answer = RefuseIdentity(OtherAccount, "it is of the account %d", 99)
 	refused, err := host.identity.Verify(t.Context(), request)
-	if r := refused.GetRefused(); err != nil || r.GetClass() != providerpb.RefusedIdentity_CLASS_OTHER_ACCOUNT || r.GetReason() != "it is of the account 99" {
+	if r := refused.GetRefused(); err != nil || r.GetClass() != providerpb.RefusedIdentity_CLASS_OTHER_ACCOUNT ||
+		r.GetReason() != "it is of the account 99" {
 		t.Errorf("%v, %v", refused, err)
 	}
-	for name, failure := range map[string]error{"plain": errors.New("no network"), "classified": &Error{Class: Auth, Err: errors.New("expired")}, "panic": nil} {
+	for name, failure := range map[string]error{"plain": errors.New("no network"),
+		"classified": &Error{Class: Auth, Err: errors.New("expired")}, "panic": nil} {
 		answer = failure
 		if verdict, err := host.identity.Verify(t.Context(), request); err == nil {
 			t.Errorf("%s: a verdict: %v", name, verdict)

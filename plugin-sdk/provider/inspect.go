@@ -16,7 +16,8 @@ const pageBytes = 4 << 20
 
 // Inspect streams the provider's list in pages. Its last message, sent only
 // when the list is complete, says which keys are in flight and which are absent.
-func (s *server[C, I]) Inspect(request *providerpb.InspectRequest, stream grpc.ServerStreamingServer[providerpb.InspectResponse]) error {
+func (s *server[C, I]) Inspect(request *providerpb.InspectRequest,
+	stream grpc.ServerStreamingServer[providerpb.InspectResponse]) error {
 	provider, err := s.provider()
 	if err != nil {
 		return err

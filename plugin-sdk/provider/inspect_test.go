@@ -57,7 +57,8 @@ func TestIncompleteListEndsInAClassifiedError(t *testing.T) {
 	if got.err == nil {
 		t.Fatal("the list looks complete")
 	}
-	if detail := errorDetail(t, got.err); detail.Class != providerpb.Error_CLASS_RATE_LIMIT || detail.RetryAfter.AsDuration() != time.Minute {
+	if detail := errorDetail(t, got.err); detail.Class != providerpb.Error_CLASS_RATE_LIMIT ||
+		detail.RetryAfter.AsDuration() != time.Minute {
 		t.Errorf("got %v", detail)
 	}
 	for _, message := range got.messages {
@@ -88,9 +89,10 @@ func TestKeysAskedForAreFoundOrAbsent(t *testing.T) {
 		ids     []string
 		absent  []string
 	}{
-		"everything":                     {&providerpb.InspectRequest{}, []string{"i-1", "i-2", "v-2"}, nil},
-		"by key":                         {&providerpb.InspectRequest{Keys: []string{"k1"}}, []string{"i-1"}, nil},
-		"a key that isn't there":         {&providerpb.InspectRequest{Keys: []string{"k1", "k9"}}, []string{"i-1"}, []string{"k9"}},
+		"everything": {&providerpb.InspectRequest{}, []string{"i-1", "i-2", "v-2"}, nil},
+		"by key":     {&providerpb.InspectRequest{Keys: []string{"k1"}}, []string{"i-1"}, nil},
+		"a key that isn't there": {&providerpb.InspectRequest{Keys: []string{"k1", "k9"}}, []string{"i-1"},
+			[]string{"k9"}},
 		"by id, with what belongs to it": {&providerpb.InspectRequest{Ids: []string{"i-2"}}, []string{"i-2", "v-2"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -166,7 +168,8 @@ func TestCreateEndingDuringInspectionIsInFlight(t *testing.T) {
 	close(release)
 	within(t, answers, "the create's answer")
 	close(finish)
-	if last := within(t, looks, "the inspection").messages[0]; !slices.Equal(last.InFlightKeys, []string{"k1"}) || len(last.AbsentKeys) != 0 {
+	if last := within(t, looks, "the inspection").messages[0]; !slices.Equal(last.InFlightKeys, []string{"k1"}) ||
+		len(last.AbsentKeys) != 0 {
 		t.Errorf("in flight %v, absent %v", last.InFlightKeys, last.AbsentKeys)
 	}
 }

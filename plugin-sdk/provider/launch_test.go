@@ -42,7 +42,8 @@ func launch(t *testing.T, command *exec.Cmd) *launched {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(socketDirectory) })
-	command.Env = append(command.Env, "PLUGIN_UNIX_SOCKET_DIR="+socketDirectory, "PATH="+os.Getenv("PATH"), "HOME="+t.TempDir())
+	command.Env = append(command.Env, "PLUGIN_UNIX_SOCKET_DIR="+socketDirectory, "PATH="+os.Getenv("PATH"),
+		"HOME="+t.TempDir())
 
 	client := plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig: plugin.HandshakeConfig{

@@ -37,7 +37,8 @@ func keepLaunchLock(number string) error {
 		return fmt.Errorf("%s=%q is not a file descriptor that a host passes on", providerpb.LaunchLockEnv, number)
 	}
 	if err := closeOnExec(descriptor); err != nil {
-		return fmt.Errorf("the launch lock (descriptor %d, from %s) isn't open: %w", descriptor, providerpb.LaunchLockEnv, err)
+		return fmt.Errorf("the launch lock (descriptor %d, from %s) isn't open: %w", descriptor, providerpb.LaunchLockEnv,
+			err)
 	}
 	return nil
 }

@@ -19,7 +19,8 @@ func TestRecordsAreHclogLines(t *testing.T) {
 	logger := slog.New(&logHandler{out: &out, level: slog.LevelInfo, module: "acme"})
 	logger.Debug("not this one")
 	logger.With("a", 1).WithGroup("g").With("b", true).Warn("careful",
-		"wait", 2*time.Second, "err", errors.New("broken"), slog.Group("h", "c", "d"), "doc", bootstrap.Document{Token: "tok-secret"})
+		"wait", 2*time.Second, "err", errors.New("broken"), slog.Group("h", "c", "d"), "doc",
+		bootstrap.Document{Token: "tok-secret"})
 	var line map[string]any
 	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
 		t.Fatalf("not one JSON line: %v\n%s", err, out.String())

@@ -85,7 +85,9 @@ type marketServer[C, I any] struct {
 }
 
 // Offers asks the author's market.
-func (m marketServer[C, I]) Offers(ctx context.Context, request *providerpb.OffersRequest) (*providerpb.OffersResponse, error) {
+func (m marketServer[C, I]) Offers(
+	ctx context.Context, request *providerpb.OffersRequest,
+) (*providerpb.OffersResponse, error) {
 	provider, err := m.server.provider()
 	if err != nil {
 		return nil, err
@@ -118,11 +120,14 @@ func offerToWire(o Offer) *providerpb.Offer {
 	return &providerpb.Offer{
 		Zone: o.Zone, Region: o.Region, MachineType: o.MachineType, Lifetime: o.Lifetime,
 		Resources: &providerpb.Resources{
-			CpuMilli: o.Resources.CPUMilli, MemoryBytes: o.Resources.MemoryBytes, DiskBytes: o.Resources.DiskBytes, Named: o.Resources.Named,
+			CpuMilli: o.Resources.CPUMilli, MemoryBytes: o.Resources.MemoryBytes, DiskBytes: o.Resources.DiskBytes,
+			Named: o.Resources.Named,
 		},
-		Platform:     &providerpb.Platform{Os: o.Platform.OS, Arch: o.Platform.Arch},
-		Price:        &providerpb.Price{Currency: o.Price.Currency, MicrosPerHour: o.Price.MicrosPerHour, Estimate: o.Price.Estimate},
-		BillingGrain: durationpb.New(o.BillingGrain), MinimumCommitment: durationpb.New(o.MinimumCommitment), Available: o.Available,
+		Platform: &providerpb.Platform{Os: o.Platform.OS, Arch: o.Platform.Arch},
+		Price: &providerpb.Price{Currency: o.Price.Currency, MicrosPerHour: o.Price.MicrosPerHour,
+			Estimate: o.Price.Estimate},
+		BillingGrain: durationpb.New(o.BillingGrain), MinimumCommitment: durationpb.New(o.MinimumCommitment),
+		Available: o.Available,
 	}
 }
 
@@ -134,7 +139,9 @@ func offerFromWire(o *providerpb.Offer) Offer {
 			CPUMilli: o.GetResources().GetCpuMilli(), MemoryBytes: o.GetResources().GetMemoryBytes(),
 			DiskBytes: o.GetResources().GetDiskBytes(), Named: o.GetResources().GetNamed(),
 		},
-		Price:        Price{Currency: o.GetPrice().GetCurrency(), MicrosPerHour: o.GetPrice().GetMicrosPerHour(), Estimate: o.GetPrice().GetEstimate()},
-		BillingGrain: o.GetBillingGrain().AsDuration(), MinimumCommitment: o.GetMinimumCommitment().AsDuration(), Available: o.Available,
+		Price: Price{Currency: o.GetPrice().GetCurrency(), MicrosPerHour: o.GetPrice().GetMicrosPerHour(),
+			Estimate: o.GetPrice().GetEstimate()},
+		BillingGrain: o.GetBillingGrain().AsDuration(), MinimumCommitment: o.GetMinimumCommitment().AsDuration(),
+		Available: o.Available,
 	}
 }

@@ -25,7 +25,9 @@ func (t *trader) Offers(ctx context.Context, instance testInstance) (OfferList, 
 
 // startMarket serves a plugin that declares Market or doesn't, and configures it.
 func startMarket(t *testing.T, declared bool, provider Provider[testInstance]) (started, error) {
-	p := testPlugin(func(context.Context, testConfig, Environment) (Provider[testInstance], error) { return provider, nil })
+	p := testPlugin(func(context.Context, testConfig, Environment) (Provider[testInstance], error) {
+		return provider, nil
+	})
 	p.Market = declared
 	host := startUnconfigured(t, p)
 	_, err := host.Configure(t.Context(), &providerpb.ConfigureRequest{})
@@ -35,8 +37,10 @@ func startMarket(t *testing.T, declared bool, provider Provider[testInstance]) (
 func TestAMarketIsNamedAndItsOffersArriveWhole(t *testing.T) {
 	at := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
 	want := Offer{
-		Zone: "z1", Region: "r", MachineType: "m", Lifetime: "preemptible", Platform: Platform{OS: "linux", Arch: "arm64"}, Resources: Resources{CPUMilli: 4000, MemoryBytes: 1, DiskBytes: 2, Named: map[string]int64{"gpu/l4": 1}},
-		Price: Price{Currency: "USD", MicrosPerHour: 192000, Estimate: true}, BillingGrain: time.Second, MinimumCommitment: time.Minute, Available: proto.Uint32(3),
+		Zone: "z1", Region: "r", MachineType: "m", Lifetime: "preemptible", Platform: Platform{OS: "linux", Arch: "arm64"},
+		Resources: Resources{CPUMilli: 4000, MemoryBytes: 1, DiskBytes: 2, Named: map[string]int64{"gpu/l4": 1}},
+		Price:     Price{Currency: "USD", MicrosPerHour: 192000, Estimate: true}, BillingGrain: time.Second,
+		MinimumCommitment: time.Minute, Available: proto.Uint32(3),
 	}
 	host, err := startMarket(t, true, &trader{offers: func(_ context.Context, instance testInstance) (OfferList, error) {
 		if instance.CPUs != 8 {
@@ -67,7 +71,8 @@ func TestAnErrorOfTheMarketKeepsItsClass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for body, want := range map[string]providerpb.Error_Class{`{}`: providerpb.Error_CLASS_RATE_LIMIT, `{"cpus": "many"}`: providerpb.Error_CLASS_INVALID} {
+	for body, want := range map[string]providerpb.Error_Class{`{}`: providerpb.Error_CLASS_RATE_LIMIT,
+		`{"cpus": "many"}`: providerpb.Error_CLASS_INVALID} {
 		_, err := host.market.Offers(t.Context(), &providerpb.OffersRequest{InstanceJson: []byte(body)})
 		details := status.Convert(err).Details()
 		if len(details) != 1 || details[0].(*providerpb.Error).Class != want {

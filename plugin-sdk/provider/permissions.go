@@ -18,7 +18,8 @@ type permissionsServer[C, I any] struct {
 
 // Policy asks the author's function about blocks that are good. The instance blocks
 // come in the order of their fleets' names.
-func (p permissionsServer[C, I]) Policy(_ context.Context, request *providerpb.PolicyRequest) (*providerpb.PolicyResponse, error) {
+func (p permissionsServer[C, I]) Policy(_ context.Context, request *providerpb.PolicyRequest) (
+	*providerpb.PolicyResponse, error) {
 	config, found := decodeBlock[C](p.server.blocks.config, request.ProviderJson)
 	var instances []I
 	for _, fleet := range slices.Sorted(maps.Keys(request.InstanceJson)) {

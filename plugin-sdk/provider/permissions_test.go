@@ -36,7 +36,8 @@ func TestAPolicyIsWrittenOfDecodedBlocksBeforeThereIsAProvider(t *testing.T) {
 	if err != nil || !slices.Equal(info.Services, []string{providerpb.PermissionsService}) {
 		t.Errorf("the services are %v, %v", info.GetServices(), err)
 	}
-	request := &providerpb.PolicyRequest{Installation: "inst", InstanceJson: map[string][]byte{"b": []byte(`{"cpus": 8}`), "a": []byte(`{"cpus": 2}`)}}
+	request := &providerpb.PolicyRequest{Installation: "inst",
+		InstanceJson: map[string][]byte{"b": []byte(`{"cpus": 8}`), "a": []byte(`{"cpus": 2}`)}}
 	if got, err := host.permissions.Policy(t.Context(), request); err != nil || got.Document != "inst[2 8]" {
 		t.Errorf("got %q, %v", got.GetDocument(), err)
 	}
@@ -61,7 +62,8 @@ func TestAPolicyThatIsNoneIsNeverHandedOn(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := allowing(t, nil).permissions.Policy(t.Context(), &providerpb.PolicyRequest{}); status.Code(err) != codes.Unimplemented {
+	if _, err := allowing(t, nil).permissions.Policy(t.Context(), &providerpb.PolicyRequest{}); status.Code(
+		err) != codes.Unimplemented {
 		t.Errorf("a plugin that can't say answers %v", err)
 	}
 }

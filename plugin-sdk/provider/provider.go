@@ -178,7 +178,8 @@ func (p Plugin[C, I]) compile() (blocks, error) {
 		problems = append(problems, err)
 	}
 	if len(problems) > 0 {
-		return blocks{}, fmt.Errorf("plugin %q is declared wrongly, a bug in the plugin:\n%w", p.Name, errors.Join(problems...))
+		return blocks{},
+			fmt.Errorf("plugin %q is declared wrongly, a bug in the plugin:\n%w", p.Name, errors.Join(problems...))
 	}
 	return blocks{config: config, instance: instance}, nil
 }

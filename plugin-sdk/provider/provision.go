@@ -21,7 +21,8 @@ var errBadKey = errors.New("the key must be 1 to 63 lower-case letters, digits a
 // Provision answers every item as soon as it is known. Items begin when the RPC
 // arrives or never; once begun they run to their end, whatever becomes of the
 // RPC, because a create that is cut off leaves a machine without a record.
-func (s *server[C, I]) Provision(request *providerpb.ProvisionRequest, stream grpc.ServerStreamingServer[providerpb.ProvisionResponse]) error {
+func (s *server[C, I]) Provision(request *providerpb.ProvisionRequest,
+	stream grpc.ServerStreamingServer[providerpb.ProvisionResponse]) error {
 	provider, err := s.provider()
 	if err != nil {
 		return err
@@ -72,7 +73,9 @@ func (s *server[C, I]) Provision(request *providerpb.ProvisionRequest, stream gr
 }
 
 // create calls the author's Provision and turns its end into an outcome.
-func (s *server[C, I]) create(ctx context.Context, provider Provider[I], request ProvisionRequest[I]) (answer *providerpb.ProvisionResponse) {
+func (s *server[C, I]) create(
+	ctx context.Context, provider Provider[I], request ProvisionRequest[I],
+) (answer *providerpb.ProvisionResponse) {
 	defer func() {
 		if thrown := recover(); thrown != nil {
 			answer = provisionUnknown(request.Key, recovered(s.logger, "Provision of "+request.Key, thrown))
@@ -134,7 +137,8 @@ func redact(wire *providerpb.Error, token string) {
 	}
 }
 
-func provisionFromWire[I any](request *providerpb.ProvisionRequest, item *providerpb.ProvisionRequest_Item, instance I) ProvisionRequest[I] {
+func provisionFromWire[I any](request *providerpb.ProvisionRequest, item *providerpb.ProvisionRequest_Item,
+	instance I) ProvisionRequest[I] {
 	decoded := ProvisionRequest[I]{
 		Key: item.Key, Name: item.Name, Fleet: request.Fleet, Image: request.Image,
 		Platform: Platform{OS: request.Platform.GetOs(), Arch: request.Platform.GetArch()},

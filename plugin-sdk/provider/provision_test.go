@@ -35,17 +35,23 @@ func TestAuthorsReturnBecomesAnOutcome(t *testing.T) {
 		outcome  providerpb.ProvisionResponse_Outcome
 		class    providerpb.Error_Class
 	}{
-		"a resource is created":                         {Resource{ID: "i-1"}, nil, created, noClass},
-		"a resource that existed":                       {Resource{ID: "i-1", Existed: true}, nil, existed, noClass},
-		"pending without an id is accepted":             {Resource{State: Pending}, nil, accepted, noClass},
-		"running without an id is the plugin's bug":     {Resource{State: Running}, nil, unknown, internalPB},
-		"another key is the plugin's bug":               {Resource{ID: "i-1", Key: "other"}, nil, unknown, internalPB},
-		"a plain error is unknown":                      {Resource{}, errors.New("reset by peer"), unknown, transient},
-		"a classified error is unknown too":             {Resource{}, &Error{Class: Auth, Err: errors.New("no")}, unknown, providerpb.Error_CLASS_AUTH},
-		"not created is certain":                        {Resource{}, NotCreated(Capacity, errors.New("none left")), nothing, providerpb.Error_CLASS_CAPACITY},
-		"not created survives wrapping":                 {Resource{}, fmt.Errorf("zone a: %w", NotCreated(Quota, errors.New("full"))), nothing, providerpb.Error_CLASS_QUOTA},
-		"not created joined with more is uncertain":     {Resource{}, errors.Join(NotCreated(Quota, errors.New("full")), errors.New("clean-up failed")), unknown, providerpb.Error_CLASS_QUOTA},
-		"an error beats a resource":                     {Resource{ID: "i-1"}, errors.New("tagging failed"), unknown, transient},
+		"a resource is created":                     {Resource{ID: "i-1"}, nil, created, noClass},
+		"a resource that existed":                   {Resource{ID: "i-1", Existed: true}, nil, existed, noClass},
+		"pending without an id is accepted":         {Resource{State: Pending}, nil, accepted, noClass},
+		"running without an id is the plugin's bug": {Resource{State: Running}, nil, unknown, internalPB},
+		"another key is the plugin's bug":           {Resource{ID: "i-1", Key: "other"}, nil, unknown, internalPB},
+		"a plain error is unknown":                  {Resource{}, errors.New("reset by peer"), unknown, transient},
+		"a classified error is unknown too": {Resource{}, &Error{Class: Auth, Err: errors.New("no")}, unknown,
+			providerpb.Error_CLASS_AUTH},
+		"not created is certain": {Resource{}, NotCreated(Capacity, errors.New("none left")), nothing,
+			providerpb.Error_CLASS_CAPACITY},
+		"not created survives wrapping": {Resource{},
+			fmt.Errorf("zone a: %w", NotCreated(Quota, errors.New("full"))), nothing, providerpb.Error_CLASS_QUOTA},
+		"not created joined with more is uncertain": {Resource{},
+			errors.Join(NotCreated(Quota, errors.New("full")), errors.New("clean-up failed")), unknown,
+			providerpb.Error_CLASS_QUOTA},
+		"an error beats a resource": {Resource{ID: "i-1"}, errors.New("tagging failed"), unknown,
+			transient},
 		"not created without a cause stays a claim":     {Resource{}, NotCreated(Transient, nil), nothing, transient},
 		"an unset class of a claim is transient":        {Resource{}, NotCreated(0, errors.New("x")), nothing, transient},
 		"a deadline of the plugin's own claims nothing": {Resource{}, context.DeadlineExceeded, unknown, transient},
@@ -65,32 +71,39 @@ func TestAuthorsReturnBecomesAnOutcome(t *testing.T) {
 
 func TestErrorDetailsCrossTheWire(t *testing.T) {
 	host := start(t, &scripted{provision: func(context.Context, ProvisionRequest[testInstance]) (Resource, error) {
-		return Resource{}, NotCreated(RateLimit, &Error{RetryAfter: 90 * time.Second, Zone: "a", MachineType: "m1", RequestID: "r-7", Err: errors.New("slow down")})
+		return Resource{},
+			NotCreated(RateLimit,
+				&Error{RetryAfter: 90 * time.Second, Zone: "a", MachineType: "m1", RequestID: "r-7", Err: errors.New("slow down")})
 	}})
 	got := host.provision(t, t.Context(), "k1")["k1"].Error
-	if got.RetryAfter.AsDuration() != 90*time.Second || got.Zone != "a" || got.MachineType != "m1" || got.RequestId != "r-7" || got.Message != "slow down" {
+	if got.RetryAfter.AsDuration() != 90*time.Second || got.Zone != "a" || got.MachineType != "m1" ||
+		got.RequestId != "r-7" || got.Message != "slow down" {
 		t.Errorf("got %v", got)
 	}
 }
 
 func TestRequestReachesTheAuthorWhole(t *testing.T) {
 	requests := make(chan ProvisionRequest[testInstance], 1)
-	host := start(t, &scripted{provision: func(_ context.Context, request ProvisionRequest[testInstance]) (Resource, error) {
-		requests <- request
-		return Resource{ID: "i-1"}, nil
-	}})
+	host := start(t,
+		&scripted{provision: func(_ context.Context, request ProvisionRequest[testInstance]) (Resource, error) {
+			requests <- request
+			return Resource{ID: "i-1"}, nil
+		}})
 	got := receive(host.Provision(t.Context(), &providerpb.ProvisionRequest{
 		Fleet: "linux", InstanceJson: []byte(`{"cpus": 8}`), InstanceDigest: "d", Image: "img",
 		Platform: &providerpb.Platform{Os: "linux", Arch: "arm64"},
 		Offers: []*providerpb.Offer{{
 			Zone: "a", Region: "r", MachineType: "m", Lifetime: "stable",
-			Resources:    &providerpb.Resources{CpuMilli: 4000, MemoryBytes: 16, DiskBytes: 100, Named: map[string]int64{"license": 1}},
+			Resources: &providerpb.Resources{CpuMilli: 4000, MemoryBytes: 16, DiskBytes: 100,
+				Named: map[string]int64{"license": 1}},
 			Price:        &providerpb.Price{Currency: "USD", MicrosPerHour: 192_000, Estimate: true},
-			BillingGrain: durationpb.New(time.Second), MinimumCommitment: durationpb.New(time.Minute), Available: proto.Uint32(7),
+			BillingGrain: durationpb.New(time.Second), MinimumCommitment: durationpb.New(time.Minute),
+			Available: proto.Uint32(7),
 		}},
 		Items: []*providerpb.ProvisionRequest_Item{{
 			Key: "k1", Name: "n", Tags: map[string]string{"a": "b"}, Asset: "serial",
-			Bootstrap: &providerpb.Bootstrap{Kind: "file", ManagerUrl: "https://m", CaFingerprint: "f", Token: "t", AgentUrl: "u", AgentSha256: "s", ServerName: "sn"},
+			Bootstrap: &providerpb.Bootstrap{Kind: "file", ManagerUrl: "https://m", CaFingerprint: "f", Token: "t",
+				AgentUrl: "u", AgentSha256: "s", ServerName: "sn"},
 		}},
 	}))
 	if got.err != nil {
@@ -101,7 +114,8 @@ func TestRequestReachesTheAuthorWhole(t *testing.T) {
 	offers := []Offer{{
 		Zone: "a", Region: "r", MachineType: "m", Lifetime: "stable",
 		Resources: Resources{CPUMilli: 4000, MemoryBytes: 16, DiskBytes: 100, Named: map[string]int64{"license": 1}},
-		Price:     Price{Currency: "USD", MicrosPerHour: 192_000, Estimate: true}, BillingGrain: time.Second, MinimumCommitment: time.Minute, Available: &left,
+		Price:     Price{Currency: "USD", MicrosPerHour: 192_000, Estimate: true}, BillingGrain: time.Second,
+		MinimumCommitment: time.Minute, Available: &left,
 	}}
 	if !reflect.DeepEqual(request.Offers, offers) {
 		t.Errorf("got offers %+v, want %+v", request.Offers, offers)
@@ -112,22 +126,25 @@ func TestRequestReachesTheAuthorWhole(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}
 	b := request.Bootstrap
-	if b.Kind != "file" || b.ManagerURL != "https://m" || b.CAFingerprint != "f" || b.Token != "t" || b.AgentURL != "u" || b.AgentSHA256 != "s" || b.ServerName != "sn" {
+	if b.Kind != "file" || b.ManagerURL != "https://m" || b.CAFingerprint != "f" || b.Token != "t" || b.AgentURL != "u" ||
+		b.AgentSHA256 != "s" || b.ServerName != "sn" {
 		t.Error("the bootstrap document isn't whole")
 	}
-	if resource := got.messages[0].Resource; resource.Key != "k1" || resource.Fleet != "linux" || resource.InstanceDigest != "d" || resource.Kind != "instance" {
+	if resource := got.messages[0].Resource; resource.Key != "k1" || resource.Fleet != "linux" ||
+		resource.InstanceDigest != "d" || resource.Kind != "instance" {
 		t.Errorf("got resource %v", resource)
 	}
 }
 
 func TestPanicCostsOneItemAndNotTheProcess(t *testing.T) {
-	host := start(t, &scripted{provision: func(_ context.Context, request ProvisionRequest[testInstance]) (Resource, error) {
-		if request.Key == "bad" {
-			var offers []Offer
-			return Resource{ID: offers[len(request.Offers)].Zone}, nil
-		}
-		return Resource{ID: "i-" + request.Key}, nil
-	}})
+	host := start(t,
+		&scripted{provision: func(_ context.Context, request ProvisionRequest[testInstance]) (Resource, error) {
+			if request.Key == "bad" {
+				var offers []Offer
+				return Resource{ID: offers[len(request.Offers)].Zone}, nil
+			}
+			return Resource{ID: "i-" + request.Key}, nil
+		}})
 	answers := host.provision(t, t.Context(), "good", "bad")
 	wantOutcome(t, answers["good"], created, noClass)
 	wantOutcome(t, answers["bad"], unknown, internalPB)
@@ -135,12 +152,13 @@ func TestPanicCostsOneItemAndNotTheProcess(t *testing.T) {
 }
 
 func TestBootstrapTokenIsTakenOutOfErrors(t *testing.T) {
-	host := start(t, &scripted{provision: func(_ context.Context, request ProvisionRequest[testInstance]) (Resource, error) {
-		if request.Key == "panics" {
-			panic("user data " + request.Bootstrap.Token)
-		}
-		return Resource{}, errors.New("bad user data: " + request.Bootstrap.Token)
-	}})
+	host := start(t,
+		&scripted{provision: func(_ context.Context, request ProvisionRequest[testInstance]) (Resource, error) {
+			if request.Key == "panics" {
+				panic("user data " + request.Bootstrap.Token)
+			}
+			return Resource{}, errors.New("bad user data: " + request.Bootstrap.Token)
+		}})
 	for key, answer := range host.provision(t, t.Context(), "fails", "panics") {
 		if message := answer.Error.Message; strings.Contains(message, "tok-secret") {
 			t.Errorf("%s: the token is in %q", key, message)
@@ -176,12 +194,13 @@ func TestKeyThatIsNoNameCreatesNothing(t *testing.T) {
 // A slow item must not hold back the answer of a quick one.
 func TestEachItemAnswersWhenItIsDone(t *testing.T) {
 	release := make(chan struct{})
-	host := start(t, &scripted{provision: func(_ context.Context, request ProvisionRequest[testInstance]) (Resource, error) {
-		if request.Key == "slow" {
-			<-release
-		}
-		return Resource{ID: request.Key}, nil
-	}})
+	host := start(t,
+		&scripted{provision: func(_ context.Context, request ProvisionRequest[testInstance]) (Resource, error) {
+			if request.Key == "slow" {
+				<-release
+			}
+			return Resource{ID: request.Key}, nil
+		}})
 	stream, err := host.Provision(t.Context(), batchOf("slow", "quick"))
 	if err != nil {
 		t.Fatal(err)
@@ -200,21 +219,22 @@ func TestBatchRunsBoundedInParallel(t *testing.T) {
 	var running, most atomic.Int32
 	full := make(chan struct{})
 	reached := sync.OnceFunc(func() { close(full) })
-	host := start(t, &scripted{provision: func(_ context.Context, request ProvisionRequest[testInstance]) (Resource, error) {
-		now := running.Add(1)
-		defer running.Add(-1)
-		for {
-			seen := most.Load()
-			if now <= seen || most.CompareAndSwap(seen, now) {
-				break
+	host := start(t,
+		&scripted{provision: func(_ context.Context, request ProvisionRequest[testInstance]) (Resource, error) {
+			now := running.Add(1)
+			defer running.Add(-1)
+			for {
+				seen := most.Load()
+				if now <= seen || most.CompareAndSwap(seen, now) {
+					break
+				}
 			}
-		}
-		if now == defaultParallel {
-			reached()
-		}
-		<-full // none ends before the bound is reached
-		return Resource{ID: request.Key}, nil
-	}})
+			if now == defaultParallel {
+				reached()
+			}
+			<-full // none ends before the bound is reached
+			return Resource{ID: request.Key}, nil
+		}})
 	var keys []string
 	for i := range 3 * defaultParallel {
 		keys = append(keys, fmt.Sprintf("k%02d", i))
@@ -230,12 +250,13 @@ func TestBatchRunsBoundedInParallel(t *testing.T) {
 func TestSameKeyAtOnceIsOneCallWithOneAnswer(t *testing.T) {
 	var calls atomic.Int32
 	entered, release := make(chan struct{}), make(chan struct{})
-	host := start(t, &scripted{provision: func(_ context.Context, request ProvisionRequest[testInstance]) (Resource, error) {
-		calls.Add(1)
-		close(entered)
-		<-release
-		return Resource{ID: "i-1"}, nil
-	}})
+	host := start(t,
+		&scripted{provision: func(_ context.Context, request ProvisionRequest[testInstance]) (Resource, error) {
+			calls.Add(1)
+			close(entered)
+			<-release
+			return Resource{ID: "i-1"}, nil
+		}})
 	answers := make(chan received[providerpb.ProvisionResponse], 2)
 	ask := func() { answers <- receive(host.Provision(t.Context(), batchOf("k1"))) }
 	go ask()
@@ -258,12 +279,13 @@ func TestSameKeyAtOnceIsOneCallWithOneAnswer(t *testing.T) {
 func TestCancelledCallFinishesInThePlugin(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	ended := make(chan error, 1)
-	host := start(t, &scripted{provision: func(ctx context.Context, request ProvisionRequest[testInstance]) (Resource, error) {
-		close(entered)
-		<-release
-		ended <- ctx.Err()
-		return Resource{ID: "i-1"}, nil
-	}})
+	host := start(t,
+		&scripted{provision: func(ctx context.Context, request ProvisionRequest[testInstance]) (Resource, error) {
+			close(entered)
+			<-release
+			ended <- ctx.Err()
+			return Resource{ID: "i-1"}, nil
+		}})
 	ctx, cancel := context.WithCancel(t.Context())
 	stream, err := host.Provision(ctx, batchOf("k1"))
 	if err != nil {
@@ -290,12 +312,13 @@ func TestCancelledCallFinishesInThePlugin(t *testing.T) {
 func TestQueuedItemOfACancelledCallNeverBegins(t *testing.T) {
 	var calls atomic.Int32
 	entered, release := make(chan struct{}, defaultParallel), make(chan struct{})
-	host := start(t, &scripted{provision: func(_ context.Context, request ProvisionRequest[testInstance]) (Resource, error) {
-		calls.Add(1)
-		entered <- struct{}{}
-		<-release
-		return Resource{ID: request.Key}, nil
-	}})
+	host := start(t,
+		&scripted{provision: func(_ context.Context, request ProvisionRequest[testInstance]) (Resource, error) {
+			calls.Add(1)
+			entered <- struct{}{}
+			<-release
+			return Resource{ID: request.Key}, nil
+		}})
 	var keys []string
 	for i := range defaultParallel + 3 {
 		keys = append(keys, fmt.Sprintf("k%02d", i))

@@ -36,7 +36,9 @@ func recovered(logger *slog.Logger, during string, thrown any) error {
 }
 
 func recoverUnary(logger *slog.Logger) grpc.UnaryServerInterceptor {
-	return func(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (response any, err error) {
+	return func(
+		ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
+	) (response any, err error) {
 		defer func() {
 			if thrown := recover(); thrown != nil {
 				err = statusError(codes.Internal, recovered(logger, info.FullMethod, thrown))
@@ -47,7 +49,9 @@ func recoverUnary(logger *slog.Logger) grpc.UnaryServerInterceptor {
 }
 
 func recoverStream(logger *slog.Logger) grpc.StreamServerInterceptor {
-	return func(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
+	return func(
+		service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler,
+	) (err error) {
 		defer func() {
 			if thrown := recover(); thrown != nil {
 				err = statusError(codes.Internal, recovered(logger, info.FullMethod, thrown))

@@ -125,7 +125,9 @@ func compileValue(goType reflect.Type, outer []reflect.Type) (valueType, error) 
 		}
 		return valueType{kind: providerpb.Type_KIND_OBJECT, attributes: object.attributes}, nil
 	}
-	return valueType{}, fmt.Errorf("type %s can't be an attribute; use string, bool, int, int64, float64, time.Duration, or slices, maps and structs of these", goType)
+	return valueType{},
+		fmt.Errorf("type %s can't be an attribute; use string, bool, int, int64, float64, time.Duration, or slices, maps "+
+			"and structs of these", goType)
 }
 
 // defaultValue turns a default tag into JSON: text as it stands for strings and

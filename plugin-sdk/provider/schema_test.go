@@ -162,7 +162,8 @@ func TestCheckNamesEveryFaultAtOnce(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{`name "Acme"`, "version is empty", "field New is nil", "negative", "provider block", "instance block", "field X"} {
+	for _, want := range []string{`name "Acme"`, "version is empty", "field New is nil", "negative", "provider block",
+		"instance block", "field X"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in:\n%v", want, err)
 		}

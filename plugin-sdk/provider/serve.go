@@ -32,7 +32,9 @@ func Serve[C, I any](p Plugin[C, I]) {
 	os.Exit(run(p, os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
 }
 
-func run[C, I any](p Plugin[C, I], arguments []string, getenv func(string) string, stdout, stderr io.Writer) (exitCode int) {
+func run[C, I any](
+	p Plugin[C, I], arguments []string, getenv func(string) string, stdout, stderr io.Writer,
+) (exitCode int) {
 	// First of all: a child that inherited this descriptor would hold the
 	// launch's lock for as long as it lives.
 	if err := keepLaunchLock(getenv(providerpb.LaunchLockEnv)); err != nil {

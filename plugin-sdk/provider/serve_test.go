@@ -64,13 +64,17 @@ func TestFaultyDeclarationIsOneClearErrorAtStart(t *testing.T) {
 		Size int `fleet:"size,requird"`
 	}
 	var stdout, stderr bytes.Buffer
-	plugin := Plugin[struct{}, bad]{Name: "acme", Version: "1", New: func(context.Context, struct{}, Environment) (Provider[bad], error) { return nil, nil }}
+	plugin := Plugin[struct{}, bad]{Name: "acme", Version: "1",
+		New: func(context.Context, struct{}, Environment) (Provider[bad], error) {
+			return nil, nil
+		}}
 	for _, arguments := range [][]string{nil, {"--describe"}} {
 		stderr.Reset()
 		if code := run(plugin, arguments, func(string) string { return "" }, &stdout, &stderr); code != 1 {
 			t.Errorf("%v: exit code %d", arguments, code)
 		}
-		if text := stderr.String(); strings.Count(text, "requird") != 1 || !strings.Contains(text, "field Size") || stdout.Len() != 0 {
+		if text := stderr.String(); strings.Count(text, "requird") != 1 || !strings.Contains(text, "field Size") ||
+			stdout.Len() != 0 {
 			t.Errorf("%v: got %q", arguments, text)
 		}
 	}
@@ -165,7 +169,8 @@ func TestHungCallDoesNotOutliveItsHostByFiveSeconds(t *testing.T) {
 		t.Fatal(err)
 	}
 	host := launch(t, exec.Command(testPluginBinary(t)))
-	if _, err := host.Configure(t.Context(), &providerpb.ConfigureRequest{ProviderJson: fmt.Appendf(nil, `{"release": %q}`, release)}); err != nil {
+	if _, err := host.Configure(t.Context(),
+		&providerpb.ConfigureRequest{ProviderJson: fmt.Appendf(nil, `{"release": %q}`, release)}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := host.Provision(t.Context(), &providerpb.ProvisionRequest{

@@ -27,7 +27,8 @@ type server[C, I any] struct {
 	configured Provider[I]
 }
 
-func newServer[C, I any](lifetime context.Context, plugin Plugin[C, I], compiled blocks, logger *slog.Logger) *server[C, I] {
+func newServer[C, I any](lifetime context.Context, plugin Plugin[C, I], compiled blocks,
+	logger *slog.Logger) *server[C, I] {
 	return &server[C, I]{plugin: plugin, blocks: compiled, lifetime: lifetime, logger: logger, flights: newFlights()}
 }
 
@@ -103,7 +104,9 @@ func (p Plugin[C, I]) info(compiled blocks) *providerpb.GetInfoResponse {
 }
 
 // Validate checks blocks offline, before Configure too.
-func (s *server[C, I]) Validate(_ context.Context, request *providerpb.ValidateRequest) (*providerpb.ValidateResponse, error) {
+func (s *server[C, I]) Validate(
+	_ context.Context, request *providerpb.ValidateRequest,
+) (*providerpb.ValidateResponse, error) {
 	response := &providerpb.ValidateResponse{Instances: map[string]*providerpb.DiagnosticList{}}
 	if len(request.ProviderJson) > 0 {
 		_, found := decodeBlock[C](s.blocks.config, request.ProviderJson)
@@ -118,7 +121,8 @@ func (s *server[C, I]) Validate(_ context.Context, request *providerpb.ValidateR
 
 // Configure binds the process to one provider block. The lock is held across
 // New on purpose: nothing else makes sense until it is over.
-func (s *server[C, I]) Configure(_ context.Context, request *providerpb.ConfigureRequest) (*providerpb.ConfigureResponse, error) {
+func (s *server[C, I]) Configure(_ context.Context, request *providerpb.ConfigureRequest) (
+	*providerpb.ConfigureResponse, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if s.configured != nil {
@@ -146,7 +150,8 @@ func (s *server[C, I]) Configure(_ context.Context, request *providerpb.Configur
 	if configured == nil {
 		return nil, statusError(codes.Internal, internalError("New of the plugin gave neither a provider nor an error"))
 	}
-	if err := errors.Join(s.plugin.checkMarket(configured), s.plugin.checkWatcher(configured), s.plugin.checkIdentity(configured), s.plugin.checkBatches(configured)); err != nil {
+	if err := errors.Join(s.plugin.checkMarket(configured), s.plugin.checkWatcher(configured),
+		s.plugin.checkIdentity(configured), s.plugin.checkBatches(configured)); err != nil {
 		return nil, statusError(codes.Internal, err)
 	}
 	s.configured = configured

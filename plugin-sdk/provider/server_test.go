@@ -24,15 +24,17 @@ func testPlugin(construct newTest) Plugin[testConfig, testInstance] {
 }
 
 func TestGetInfoDescribesThePlugin(t *testing.T) {
-	host := startUnconfigured(t, testPlugin(func(context.Context, testConfig, Environment) (Provider[testInstance], error) {
-		return &scripted{}, nil
-	}))
+	host := startUnconfigured(t,
+		testPlugin(func(context.Context, testConfig, Environment) (Provider[testInstance], error) {
+			return &scripted{}, nil
+		}))
 	info, err := host.GetInfo(t.Context(), &providerpb.GetInfoRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if info.Name != "test" || info.Version != "1.2.3" || info.Sdk != "go "+SDKVersion || info.MaxBatch != 20 ||
-		info.Idempotency != providerpb.Idempotency_IDEMPOTENCY_BY_TAG || info.Ownership != providerpb.Ownership_OWNERSHIP_NAMED ||
+		info.Idempotency != providerpb.Idempotency_IDEMPOTENCY_BY_TAG ||
+		info.Ownership != providerpb.Ownership_OWNERSHIP_NAMED ||
 		info.ListSettle.AsDuration() != 5*time.Second ||
 		info.ProviderSchema.Attributes[0].Name != "account" || info.InstanceSchema.Attributes[0].Name != "cpus" {
 		t.Errorf("got %v", info)
@@ -40,10 +42,11 @@ func TestGetInfoDescribesThePlugin(t *testing.T) {
 }
 
 func TestValidateWorksBeforeConfigure(t *testing.T) {
-	host := startUnconfigured(t, testPlugin(func(context.Context, testConfig, Environment) (Provider[testInstance], error) {
-		t.Error("New was called")
-		return nil, nil
-	}))
+	host := startUnconfigured(t,
+		testPlugin(func(context.Context, testConfig, Environment) (Provider[testInstance], error) {
+			t.Error("New was called")
+			return nil, nil
+		}))
 	got, err := host.Validate(t.Context(), &providerpb.ValidateRequest{
 		ProviderJson: []byte(`{"acount": "x"}`),
 		InstanceJson: map[string][]byte{"good": []byte(`{}`), "bad": []byte(`{"cpus": "many"}`)},
@@ -51,7 +54,8 @@ func TestValidateWorksBeforeConfigure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Provider) != 1 || got.Provider[0].Path[0].GetName() != "acount" || got.Provider[0].Severity != providerpb.Diagnostic_SEVERITY_ERROR {
+	if len(got.Provider) != 1 || got.Provider[0].Path[0].GetName() != "acount" ||
+		got.Provider[0].Severity != providerpb.Diagnostic_SEVERITY_ERROR {
 		t.Errorf("provider: %v", got.Provider)
 	}
 	if len(got.Instances["good"].Items) != 0 || len(got.Instances["bad"].Items) != 1 {
@@ -61,17 +65,19 @@ func TestValidateWorksBeforeConfigure(t *testing.T) {
 
 func TestConfigureBindsOnce(t *testing.T) {
 	environments := make(chan Environment, 1)
-	host := startUnconfigured(t, testPlugin(func(_ context.Context, config testConfig, environment Environment) (Provider[testInstance], error) {
-		environment.SetAccount("account " + config.Account)
-		environments <- environment
-		return &scripted{}, nil
-	}))
+	host := startUnconfigured(t,
+		testPlugin(func(_ context.Context, config testConfig, environment Environment) (Provider[testInstance], error) {
+			environment.SetAccount("account " + config.Account)
+			environments <- environment
+			return &scripted{}, nil
+		}))
 	request := &providerpb.ConfigureRequest{Installation: "inst", StateDir: "/state"}
 	got, err := host.Configure(t.Context(), request)
 	if err != nil || got.Account != "account 1234" || len(got.Diagnostics) != 0 {
 		t.Fatalf("got %v, %v", got, err)
 	}
-	if environment := <-environments; environment.Installation != "inst" || environment.StateDir != "/state" || environment.Logger == nil {
+	if environment := <-environments; environment.Installation != "inst" || environment.StateDir != "/state" ||
+		environment.Logger == nil {
 		t.Errorf("got %+v", environment)
 	}
 	if _, err := host.Configure(t.Context(), request); status.Code(err) != codes.FailedPrecondition {
@@ -81,9 +87,10 @@ func TestConfigureBindsOnce(t *testing.T) {
 
 func TestConfigureTellsWhatIsWrong(t *testing.T) {
 	var answer error
-	host := startUnconfigured(t, testPlugin(func(context.Context, testConfig, Environment) (Provider[testInstance], error) {
-		return nil, answer
-	}))
+	host := startUnconfigured(t,
+		testPlugin(func(context.Context, testConfig, Environment) (Provider[testInstance], error) {
+			return nil, answer
+		}))
 	got, err := host.Configure(t.Context(), &providerpb.ConfigureRequest{ProviderJson: []byte(`{"acount": "x"}`)})
 	if err != nil || len(got.Diagnostics) != 1 {
 		t.Errorf("an unknown attribute: %v, %v", got, err)
@@ -94,7 +101,8 @@ func TestConfigureTellsWhatIsWrong(t *testing.T) {
 		t.Errorf("a diagnostic of New: %v, %v", got, err)
 	}
 	answer = &Error{Class: Auth, Err: errors.New("bad credentials")}
-	if _, err = host.Configure(t.Context(), &providerpb.ConfigureRequest{}); errorDetail(t, err).Class != providerpb.Error_CLASS_AUTH {
+	if _, err = host.Configure(t.Context(),
+		&providerpb.ConfigureRequest{}); errorDetail(t, err).Class != providerpb.Error_CLASS_AUTH {
 		t.Errorf("a classified error of New: %v", err)
 	}
 	answer = nil
@@ -104,25 +112,29 @@ func TestConfigureTellsWhatIsWrong(t *testing.T) {
 }
 
 func TestNothingBeginsBeforeConfigure(t *testing.T) {
-	host := startUnconfigured(t, testPlugin(func(context.Context, testConfig, Environment) (Provider[testInstance], error) {
-		return &scripted{}, nil
-	}))
+	host := startUnconfigured(t,
+		testPlugin(func(context.Context, testConfig, Environment) (Provider[testInstance], error) {
+			return &scripted{}, nil
+		}))
 	if got := receive(host.Provision(t.Context(), batchOf("k1"))); status.Code(got.err) != codes.FailedPrecondition {
 		t.Errorf("Provision: %v", got.err)
 	}
-	if got := receive(host.Inspect(t.Context(), &providerpb.InspectRequest{})); status.Code(got.err) != codes.FailedPrecondition {
+	if got := receive(host.Inspect(t.Context(), &providerpb.InspectRequest{})); status.Code(
+		got.err) != codes.FailedPrecondition {
 		t.Errorf("Inspect: %v", got.err)
 	}
-	if got := receive(host.Terminate(t.Context(), &providerpb.TerminateRequest{})); status.Code(got.err) != codes.FailedPrecondition {
+	if got := receive(host.Terminate(t.Context(), &providerpb.TerminateRequest{})); status.Code(
+		got.err) != codes.FailedPrecondition {
 		t.Errorf("Terminate: %v", got.err)
 	}
 }
 
 // go-plugin leaves the plugin's side at 4 MiB.
 func TestMessageOfMoreThanFourMebibytesIsTaken(t *testing.T) {
-	host := start(t, &scripted{provision: func(_ context.Context, request ProvisionRequest[testInstance]) (Resource, error) {
-		return Resource{ID: "i-1"}, nil
-	}})
+	host := start(t,
+		&scripted{provision: func(_ context.Context, request ProvisionRequest[testInstance]) (Resource, error) {
+			return Resource{ID: "i-1"}, nil
+		}})
 	request := batchOf("k1")
 	request.Items[0].Tags = map[string]string{"big": strings.Repeat("x", 8<<20)}
 	if got := receive(host.Provision(t.Context(), request)); got.err != nil {

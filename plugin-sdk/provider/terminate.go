@@ -9,12 +9,14 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
-var errBadRef = errors.New("a reference needs an id or a key, and a key is 1 to 63 lower-case letters, digits and dashes")
+var errBadRef = errors.New(
+	"a reference needs an id or a key, and a key is 1 to 63 lower-case letters, digits and dashes")
 
 // Terminate removes resources. As with Provision, a removal that began runs to
 // its end; one that didn't begin is answered as unknown, since only a look at
 // the infrastructure can tell whether the resource is there.
-func (s *server[C, I]) Terminate(request *providerpb.TerminateRequest, stream grpc.ServerStreamingServer[providerpb.TerminateResponse]) error {
+func (s *server[C, I]) Terminate(request *providerpb.TerminateRequest,
+	stream grpc.ServerStreamingServer[providerpb.TerminateResponse]) error {
 	provider, err := s.provider()
 	if err != nil {
 		return err
@@ -61,7 +63,9 @@ func (r Ref) flightName() string {
 }
 
 // remove calls the author's Terminate and turns its end into an outcome.
-func (s *server[C, I]) remove(ctx context.Context, provider Provider[I], ref Ref) (answer *providerpb.TerminateResponse) {
+func (s *server[C, I]) remove(
+	ctx context.Context, provider Provider[I], ref Ref,
+) (answer *providerpb.TerminateResponse) {
 	defer func() {
 		if thrown := recover(); thrown != nil {
 			answer = terminateOutcome(ref, TerminateUnknown, recovered(s.logger, "Terminate of "+ref.flightName(), thrown))
@@ -74,7 +78,8 @@ func (s *server[C, I]) remove(ctx context.Context, provider Provider[I], ref Ref
 	case err != nil:
 		return terminateOutcome(ref, TerminateUnknown, err)
 	case state != Gone && state != TerminateAccepted && state != Refused:
-		return terminateOutcome(ref, TerminateUnknown, internalError("the plugin ended Terminate with neither a state nor an error"))
+		return terminateOutcome(ref, TerminateUnknown,
+			internalError("the plugin ended Terminate with neither a state nor an error"))
 	}
 	return terminateOutcome(ref, state, nil)
 }

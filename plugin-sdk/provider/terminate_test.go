@@ -16,21 +16,29 @@ func TestAuthorsEndOfATerminateBecomesAnOutcome(t *testing.T) {
 		outcome providerpb.TerminateResponse_Outcome
 		class   providerpb.Error_Class
 	}{
-		"gone":                               {Gone, nil, providerpb.TerminateResponse_OUTCOME_GONE, noClass},
-		"under way":                          {TerminateAccepted, nil, providerpb.TerminateResponse_OUTCOME_ACCEPTED, noClass},
-		"refused with its reason":            {Refused, &Error{Class: Conflict, Err: errors.New("another key")}, providerpb.TerminateResponse_OUTCOME_REFUSED, providerpb.Error_CLASS_CONFLICT},
-		"a plain error is unknown":           {TerminateUnknown, errors.New("reset"), providerpb.TerminateResponse_OUTCOME_UNKNOWN, transient},
-		"gone with an error is unknown":      {Gone, errors.New("reset"), providerpb.TerminateResponse_OUTCOME_UNKNOWN, transient},
+		"gone": {Gone, nil, providerpb.TerminateResponse_OUTCOME_GONE, noClass},
+		"under way": {TerminateAccepted, nil, providerpb.TerminateResponse_OUTCOME_ACCEPTED,
+			noClass},
+		"refused with its reason": {Refused, &Error{Class: Conflict, Err: errors.New("another key")},
+			providerpb.TerminateResponse_OUTCOME_REFUSED, providerpb.Error_CLASS_CONFLICT},
+		"a plain error is unknown": {TerminateUnknown, errors.New("reset"),
+			providerpb.TerminateResponse_OUTCOME_UNKNOWN, transient},
+		"gone with an error is unknown": {Gone, errors.New("reset"), providerpb.TerminateResponse_OUTCOME_UNKNOWN,
+			transient},
 		"nothing at all is the plugin's bug": {0, nil, providerpb.TerminateResponse_OUTCOME_UNKNOWN, internalPB},
 	} {
 		t.Run(name, func(t *testing.T) {
-			host := start(t, &scripted{terminate: func(context.Context, Ref) (TerminateState, error) { return test.state, test.err }})
-			got := receive(host.Terminate(t.Context(), &providerpb.TerminateRequest{Refs: []*providerpb.Ref{{Id: "i-1", Key: "k1"}}}))
+			host := start(t, &scripted{terminate: func(context.Context, Ref) (TerminateState, error) {
+				return test.state, test.err
+			}})
+			got := receive(
+				host.Terminate(t.Context(), &providerpb.TerminateRequest{Refs: []*providerpb.Ref{{Id: "i-1", Key: "k1"}}}))
 			if got.err != nil || len(got.messages) != 1 {
 				t.Fatalf("got %v", got)
 			}
 			answer := got.messages[0]
-			if answer.Outcome != test.outcome || answer.GetError().GetClass() != test.class || answer.Id != "i-1" || answer.Key != "k1" {
+			if answer.Outcome != test.outcome || answer.GetError().GetClass() != test.class || answer.Id != "i-1" ||
+				answer.Key != "k1" {
 				t.Errorf("got %v", answer)
 			}
 		})
@@ -39,8 +47,12 @@ func TestAuthorsEndOfATerminateBecomesAnOutcome(t *testing.T) {
 
 func TestForceAndReferenceReachTheAuthor(t *testing.T) {
 	refs := make(chan Ref, 1)
-	host := start(t, &scripted{terminate: func(_ context.Context, ref Ref) (TerminateState, error) { refs <- ref; return Gone, nil }})
-	receive(host.Terminate(t.Context(), &providerpb.TerminateRequest{Force: true, Refs: []*providerpb.Ref{{Id: "i-1", Key: "k1"}}}))
+	host := start(t, &scripted{terminate: func(_ context.Context, ref Ref) (TerminateState, error) {
+		refs <- ref
+		return Gone, nil
+	}})
+	receive(host.Terminate(t.Context(),
+		&providerpb.TerminateRequest{Force: true, Refs: []*providerpb.Ref{{Id: "i-1", Key: "k1"}}}))
 	if got, want := <-refs, (Ref{ID: "i-1", Key: "k1", Force: true}); got != want {
 		t.Errorf("got %v", got)
 	}
@@ -48,7 +60,8 @@ func TestForceAndReferenceReachTheAuthor(t *testing.T) {
 
 func TestBadReferenceAndPanicAreUnknown(t *testing.T) {
 	host := start(t, &scripted{terminate: func(context.Context, Ref) (TerminateState, error) { panic("oh") }})
-	got := receive(host.Terminate(t.Context(), &providerpb.TerminateRequest{Refs: []*providerpb.Ref{{}, {Key: "../.."}, {Id: "i-1"}}}))
+	got := receive(
+		host.Terminate(t.Context(), &providerpb.TerminateRequest{Refs: []*providerpb.Ref{{}, {Key: "../.."}, {Id: "i-1"}}}))
 	if got.err != nil || len(got.messages) != 3 {
 		t.Fatalf("got %v", got)
 	}
@@ -76,7 +89,8 @@ func TestRemovalBesideTheCreateOfTheSameKeyIsNotBegun(t *testing.T) {
 	go func() { answers <- receive(host.Provision(t.Context(), batchOf("k1"))) }()
 	within(t, entered, "the create")
 	got := receive(host.Terminate(t.Context(), &providerpb.TerminateRequest{Refs: []*providerpb.Ref{{Key: "k1"}}}))
-	if answer := got.messages[0]; answer.Outcome != providerpb.TerminateResponse_OUTCOME_UNKNOWN || answer.Error.Class != transient {
+	if answer := got.messages[0]; answer.Outcome != providerpb.TerminateResponse_OUTCOME_UNKNOWN ||
+		answer.Error.Class != transient {
 		t.Errorf("got %v", answer)
 	}
 	close(release)

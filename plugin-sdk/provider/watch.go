@@ -72,7 +72,8 @@ func (e *events) Watch(_ *providerpb.WatchRequest, stream grpc.ServerStreamingSe
 			return statusError(codes.Unavailable, err)
 		}
 		wire := &providerpb.WatchResponse{
-			EventId: notice.ID, Kind: providerpb.WatchResponse_Kind(notice.Kind), InstanceId: notice.Instance, Detail: notice.Detail,
+			EventId: notice.ID, Kind: providerpb.WatchResponse_Kind(notice.Kind), InstanceId: notice.Instance,
+			Detail: notice.Detail,
 		}
 		if !notice.Deadline.IsZero() {
 			wire.Deadline = timestamppb.New(notice.Deadline)

@@ -53,7 +53,8 @@ func TestAWatcherIsNamedAmongTheServicesAndItsNoticesAreStreamed(t *testing.T) {
 		t.Fatalf("%d notices, %v", len(got.messages), got.err)
 	}
 	first, second := got.messages[0], got.messages[1]
-	if first.Kind != providerpb.WatchResponse_KIND_INTERRUPTION || first.EventId != "e1" || first.InstanceId != "i-1" || !first.Deadline.AsTime().Equal(deadline) || first.Detail != "spot" {
+	if first.Kind != providerpb.WatchResponse_KIND_INTERRUPTION || first.EventId != "e1" || first.InstanceId != "i-1" ||
+		!first.Deadline.AsTime().Equal(deadline) || first.Detail != "spot" {
 		t.Errorf("the first is %v", first)
 	}
 	if second.Kind != providerpb.WatchResponse_KIND_STATE_CHANGE || second.Deadline != nil {
@@ -90,7 +91,8 @@ func TestAPluginThatDoesNotSayThatItWatchesServesNoEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := receive(served.events.Watch(t.Context(), &providerpb.WatchRequest{})); status.Code(got.err) != codes.Unimplemented {
+	if got := receive(served.events.Watch(t.Context(), &providerpb.WatchRequest{})); status.Code(
+		got.err) != codes.Unimplemented {
 		t.Errorf("it answers %v", got.err)
 	}
 }

@@ -29,7 +29,8 @@ func TestIdentityDocumentIsReadByteForByte(t *testing.T) {
 
 func TestPlatformsThatSignNothingAreNotAsked(t *testing.T) {
 	m, url := metadatafake.Start(t, nil)
-	for name, c := range map[string]*Client{"no platform": nil, "gcp": NewClient(Service{"gcp", url}), "azure": NewClient(Service{"azure", url})} {
+	for name, c := range map[string]*Client{"no platform": nil, "gcp": NewClient(Service{"gcp", url}),
+		"azure": NewClient(Service{"azure", url})} {
 		if got, err := c.Evidence(t.Context()); got != nil || err != nil {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -45,7 +46,9 @@ func TestUnreadableIdentityDocumentNamesTheService(t *testing.T) {
 	for name, serve := range map[string]http.HandlerFunc{
 		"there is none":    http.NotFound,
 		"one half is lost": half(awsIdentity + "rsa2048"),
-		"it has no end":    func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(strings.Repeat("a", 1<<20))) },
+		"it has no end": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(strings.Repeat("a", 1<<20)))
+		},
 		"a redirect": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://192.0.2.1/", http.StatusFound)
 		},

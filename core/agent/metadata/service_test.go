@@ -37,22 +37,38 @@ func TestNoticesOfEachPlatform(t *testing.T) {
 		values   map[string]string
 		want     []Notice
 	}{
-		"AWS says nothing":  {"aws", nil, nil},
-		"AWS takes it away": {"aws", map[string]string{awsSpot: `{"action": "terminate", "time": "2026-11-29T12:02:00Z"}`}, []Notice{{"spot-2026-11-29T12:02:00Z", agentapi.NoticeInterruption, at("2026-11-29T12:02:00Z"), "AWS spot: terminate"}}},
-		"AWS recommends to rebalance": {"aws", map[string]string{"/latest/meta-data/events/recommendations/rebalance": `{"noticeTime": "2026-11-29T11:59:00Z"}`},
-			[]Notice{{ID: "rebalance-2026-11-29T11:59:00Z", Kind: agentapi.NoticeRebalance, Detail: "AWS recommends to rebalance"}}},
-		"AWS announces work": {"aws", map[string]string{"/latest/meta-data/events/maintenance/scheduled": `[{"NotBefore": "21 Jan 2027 09:00:43 GMT", "Code": "system-reboot", "Description": "scheduled reboot", "EventId": "instance-event-1", "State": "active"}, {"EventId": "old", "State": "completed"}]`},
-			[]Notice{{"instance-event-1", agentapi.NoticeMaintenance, at("2027-01-21T09:00:43Z"), "AWS: system-reboot scheduled reboot"}}},
-		"Google says nothing":           {"gcp", map[string]string{gcp + "preempted": "FALSE", gcp + "maintenance-event": "NONE"}, nil},
-		"Google preempts it":            {"gcp", map[string]string{gcp + "preempted": "TRUE", gcp + "maintenance-event": "NONE"}, []Notice{{"preempted", agentapi.NoticeInterruption, now.Add(30 * time.Second), "Google Cloud: preempted"}}},
-		"Google moves it while it runs": {"gcp", map[string]string{gcp + "preempted": "FALSE", gcp + "maintenance-event": "MIGRATE_ON_HOST_MAINTENANCE"}, nil},
-		"Google ends it for its work":   {"gcp", map[string]string{gcp + "maintenance-event": "TERMINATE_ON_HOST_MAINTENANCE"}, []Notice{{ID: "maintenance", Kind: agentapi.NoticeMaintenance, Detail: "Google Cloud: TERMINATE_ON_HOST_MAINTENANCE"}}},
-		"Azure says nothing":            {"azure", map[string]string{azureDoc: `{"DocumentIncarnation": 0, "Events": []}`}, nil},
-		"Azure evicts it": {"azure", azure(`{"EventId": "e1", "EventStatus": "Scheduled", "EventType": "Preempt", "Resources": ["vm-0", "vm-1"], "NotBefore": "Sun, 29 Nov 2026 12:00:30 GMT"}`),
+		"AWS says nothing": {"aws", nil, nil},
+		"AWS takes it away": {"aws", map[string]string{awsSpot: `{"action": "terminate", "time": "2026-11-29T12:02:00Z"}`},
+			[]Notice{{"spot-2026-11-29T12:02:00Z", agentapi.NoticeInterruption, at("2026-11-29T12:02:00Z"),
+				"AWS spot: terminate"}}},
+		"AWS recommends to rebalance": {"aws",
+			map[string]string{"/latest/meta-data/events/recommendations/rebalance": `{"noticeTime": "2026-11-29T11:59:00Z"}`},
+			[]Notice{{ID: "rebalance-2026-11-29T11:59:00Z", Kind: agentapi.NoticeRebalance,
+				Detail: "AWS recommends to rebalance"}}},
+		"AWS announces work": {"aws",
+			map[string]string{
+				"/latest/meta-data/events/maintenance/scheduled": `[{"NotBefore": "21 Jan 2027 09:00:43 GMT", "Code": "system-reboot", "Description": "scheduled reboot", "EventId": "instance-event-1", "State": "active"}, {"EventId": "old", "State": "completed"}]`},
+			[]Notice{{"instance-event-1", agentapi.NoticeMaintenance, at("2027-01-21T09:00:43Z"),
+				"AWS: system-reboot scheduled reboot"}}},
+		"Google says nothing": {"gcp",
+			map[string]string{gcp + "preempted": "FALSE", gcp + "maintenance-event": "NONE"}, nil},
+		"Google preempts it": {"gcp",
+			map[string]string{gcp + "preempted": "TRUE", gcp + "maintenance-event": "NONE"},
+			[]Notice{{"preempted", agentapi.NoticeInterruption, now.Add(30 * time.Second), "Google Cloud: preempted"}}},
+		"Google moves it while it runs": {"gcp",
+			map[string]string{gcp + "preempted": "FALSE", gcp + "maintenance-event": "MIGRATE_ON_HOST_MAINTENANCE"}, nil},
+		"Google ends it for its work": {"gcp", map[string]string{gcp + "maintenance-event": "TERMINATE_ON_HOST_MAINTENANCE"},
+			[]Notice{{ID: "maintenance", Kind: agentapi.NoticeMaintenance,
+				Detail: "Google Cloud: TERMINATE_ON_HOST_MAINTENANCE"}}},
+		"Azure says nothing": {"azure", map[string]string{azureDoc: `{"DocumentIncarnation": 0, "Events": []}`}, nil},
+		"Azure evicts it": {"azure",
+			azure(`{"EventId": "e1", "EventStatus": "Scheduled", "EventType": "Preempt", "Resources": ["vm-0", "vm-1"], "NotBefore": "Sun, 29 Nov 2026 12:00:30 GMT"}`),
 			[]Notice{{"e1", agentapi.NoticeInterruption, at("2026-11-29T12:00:30Z"), "Azure: Preempt "}}},
-		"Azure reboots it now": {"azure", azure(`{"EventId": "e2", "EventStatus": "Started", "EventType": "Reboot", "Resources": ["vm-1"], "NotBefore": ""}`),
+		"Azure reboots it now": {"azure",
+			azure(`{"EventId": "e2", "EventStatus": "Started", "EventType": "Reboot", "Resources": ["vm-1"], "NotBefore": ""}`),
 			[]Notice{{"e2", agentapi.NoticeMaintenance, now, "Azure: Reboot "}}},
-		"Azure evicts its neighbour": {"azure", azure(`{"EventId": "e3", "EventStatus": "Scheduled", "EventType": "Preempt", "Resources": ["vm-2"], "NotBefore": ""}`), nil},
+		"Azure evicts its neighbour": {"azure",
+			azure(`{"EventId": "e3", "EventStatus": "Scheduled", "EventType": "Preempt", "Resources": ["vm-2"], "NotBefore": ""}`), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, url := metadatafake.Start(t, test.values)
@@ -86,15 +102,25 @@ func TestAnswersOfOtherServicesAnnounceNothing(t *testing.T) {
 		platform string
 		serve    http.HandlerFunc
 	}{
-		"a page on every path":       {"aws", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>TRUE</html>")) }},
-		"TRUE without Google's mark": {"gcp", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("TRUE")) }},
+		"a page on every path": {"aws", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte("<html>TRUE</html>"))
+		}},
+		"TRUE without Google's mark": {"gcp", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte("TRUE"))
+		}},
 		"a redirect": {"aws", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://192.0.2.1/", http.StatusFound)
 		}},
-		"an answer that doesn't end":  {"azure", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(strings.Repeat(" ", 1<<20))) }},
-		"an error of the service":     {"azure", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }},
-		"JSON of another form":        {"azure", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"Events": 7}`)) }},
-		"an action without any sense": {"aws", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"time": "soon"}`)) }},
+		"an answer that doesn't end": {"azure", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(strings.Repeat(" ", 1<<20)))
+		}},
+		"an error of the service": {"azure", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }},
+		"JSON of another form": {"azure", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{"Events": 7}`))
+		}},
+		"an action without any sense": {"aws", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{"time": "soon"}`))
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(test.serve)
@@ -126,8 +152,10 @@ func TestPlatformIsDetectedByFirmware(t *testing.T) {
 func TestReplacedServiceMustBeOnThisHost(t *testing.T) {
 	for text, ok := range map[string]bool{
 		"aws http://127.0.0.1:1234": true, "gcp http://[::1]:9": true,
-		"aws http://169.254.169.254": false, "aws http://192.0.2.1": false, "aws http://localhost:80": false, "aws https://127.0.0.1": false,
-		"aws http://127.0.0.1/path": false, "aws http://u@127.0.0.1": false, "oracle http://127.0.0.1": false, "": false, "aws": false,
+		"aws http://169.254.169.254": false, "aws http://192.0.2.1": false, "aws http://localhost:80": false,
+		"aws https://127.0.0.1":     false,
+		"aws http://127.0.0.1/path": false, "aws http://u@127.0.0.1": false, "oracle http://127.0.0.1": false, "": false,
+		"aws": false,
 	} {
 		if m, err := Parse(text); (err == nil) != ok {
 			t.Errorf("%q is %+v, %v", text, m, err)

@@ -123,7 +123,8 @@ func TestARefusalSaysWhy(t *testing.T) {
 		{"a later version", "v2" + prove(t, r, claim)[2:], Malformed},
 		{"another installation's key", prove(t, other, claim), UnknownKey},
 		{"a forged key id", "v1-" + r.KeyID() + prove(t, other, claim)[19:], AnotherClaim},
-		{"the proof of another key", prove(t, r, Claim{Installation: "demo", Fleet: "01f", Instance: "01i", Key: "01x"}), AnotherClaim},
+		{"the proof of another key", prove(t, r, Claim{Installation: "demo", Fleet: "01f", Instance: "01i", Key: "01x"}),
+			AnotherClaim},
 	} {
 		if got := reason(r.Verify(test.proof, claim)); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
@@ -147,7 +148,8 @@ func TestAProofFromBeforeARotationStaysGood(t *testing.T) {
 }
 
 func TestAKeyringTakesNoBadKey(t *testing.T) {
-	for name, keys := range map[string][][]byte{"short": {keyOf(1)[1:]}, "empty": {nil}, "twice": {keyOf(1), keyOf(1)}, "a short earlier one": {keyOf(1), {1}}} {
+	for name, keys := range map[string][][]byte{"short": {keyOf(1)[1:]}, "empty": {nil}, "twice": {keyOf(1), keyOf(1)},
+		"a short earlier one": {keyOf(1), {1}}} {
 		if _, err := NewKeyring(keys[0], keys[1:]...); err == nil {
 			t.Errorf("%s: taken", name)
 		}

@@ -302,7 +302,8 @@ func TestWhatHasNoPlaceChangesNothingAboutTheRest(t *testing.T) {
 		},
 		{Capacity: []int64{9, 0}, Price: 2, Limit: NoLimit},
 		{Capacity: []int64{9, 1}, Charge: 2, Limit: NoLimit},
-	}, Classes: []Class{{Requirement: []int64{3, 0}, Count: 10}, {Requirement: []int64{1, 1}, Count: 2}, {Requirement: []int64{0, 4}}}}
+	}, Classes: []Class{{Requirement: []int64{3, 0}, Count: 10}, {Requirement: []int64{1, 1}, Count: 2},
+		{Requirement: []int64{0, 4}}}}
 	without := Pack(p, 20)
 	p.Classes[2].Count = 1
 	with := Pack(p, 20)
@@ -332,8 +333,10 @@ func TestAProblemThatMakesNoSenseIsRefused(t *testing.T) {
 		p    Problem
 		want string
 	}{
-		{"a capacity of other dimensions", Problem{Dimensions: 2, Types: []Type{{Capacity: []int64{1}}}}, "the capacity of type 0 has 1 numbers"},
-		{"a negative requirement", Problem{Dimensions: 1, Classes: []Class{{Requirement: []int64{-1}}}}, "the requirement of class 0 is -1 in dimension 0"},
+		{"a capacity of other dimensions", Problem{Dimensions: 2, Types: []Type{{Capacity: []int64{1}}}},
+			"the capacity of type 0 has 1 numbers"},
+		{"a negative requirement", Problem{Dimensions: 1, Classes: []Class{{Requirement: []int64{-1}}}},
+			"the requirement of class 0 is -1 in dimension 0"},
 		{"a negative price", Problem{Types: []Type{{Price: -1}}}, "type 0 has the price -1"},
 		{"a negative limit", Problem{Types: []Type{{Limit: -1}}}, "type 0 has the limit -1"},
 		{"a negative count", Problem{Classes: []Class{{Count: -2}}}, "class 0 counts -2 jobs"},

@@ -227,7 +227,8 @@ func TestWindowsThatTouchAreOne(t *testing.T) {
 }
 
 func TestWhatIsNoScheduleIsRefused(t *testing.T) {
-	for _, bad := range []source{{"0 8 * * 1-5", "Mars/Olympus"}, {"0 8 * *", "UTC"}, {"0 99 * * *", "UTC"}, {"@daily", "UTC"}, {"", ""}} {
+	for _, bad := range []source{{"0 8 * * 1-5", "Mars/Olympus"}, {"0 8 * *", "UTC"}, {"0 99 * * *", "UTC"},
+		{"@daily", "UTC"}, {"", ""}} {
 		if _, err := Read(bad.cron, bad.zone); err == nil {
 			t.Errorf("%q in %q is read", bad.cron, bad.zone)
 		}
@@ -356,7 +357,8 @@ func TestWindowsAreThoseOfAMinuteByMinuteWalkThroughAYear(t *testing.T) {
 			})
 		}
 		for _, f := range cases {
-			duration := []time.Duration{time.Minute, 45 * time.Minute, time.Hour, 10 * time.Hour, 24 * time.Hour, 60 * time.Hour}[random.IntN(6)]
+			duration := []time.Duration{time.Minute, 45 * time.Minute, time.Hour, 10 * time.Hour, 24 * time.Hour,
+				60 * time.Hour}[random.IntN(6)]
 			c := calendar(t, f.String(), zone)
 			now, open, end := y.begin, false, y.begin.Add(time.Duration(len(y.walls))*time.Minute)
 			want := y.changes(f, duration)

@@ -17,7 +17,8 @@ func refused(status int, _ string, errs ...error) huma.StatusError {
 	p := problem.New(status, "")
 	switch status {
 	case http.StatusUnprocessableEntity:
-		p.Code, p.Detail = problem.CodeInvalid, "the request isn't valid: fields says where; the API's OpenAPI document has the forms"
+		p.Code, p.Detail = problem.CodeInvalid,
+			"the request isn't valid: fields says where; the API's OpenAPI document has the forms"
 		for _, err := range errs {
 			if detailed, ok := err.(huma.ErrorDetailer); ok {
 				d := detailed.ErrorDetail()
@@ -36,7 +37,8 @@ func refused(status int, _ string, errs ...error) huma.StatusError {
 	case http.StatusInternalServerError:
 		p.Code, p.Detail = problem.CodeInternal, "internal error of the server; see its log"
 	default:
-		p.Code, p.Detail = problem.CodeBadRequest, "the body isn't the JSON of this route; the API's OpenAPI document has the forms"
+		p.Code, p.Detail = problem.CodeBadRequest,
+			"the body isn't the JSON of this route; the API's OpenAPI document has the forms"
 	}
 	return p
 }

@@ -214,7 +214,8 @@ var passedOn = []string{
 }
 
 func (w *worker) environment(lease Lease, p *process, home, temporary string) []string {
-	env := []string{"HOME=" + home, "TMPDIR=" + temporary, "USERPROFILE=" + home, "TEMP=" + temporary, "TMP=" + temporary}[:sharedHomeVariables]
+	env := []string{"HOME=" + home, "TMPDIR=" + temporary, "USERPROFILE=" + home, "TEMP=" + temporary,
+		"TMP=" + temporary}[:sharedHomeVariables]
 	for _, variable := range w.Environ {
 		for _, name := range passedOn {
 			if strings.HasPrefix(variable, name+"=") {

@@ -83,9 +83,13 @@ func TestAJobThatIsNoLongerWantedIsEnded(t *testing.T) {
 		end  func(l *lab, id string)
 		then queue.State
 	}{
-		"cancelled":                             {func(l *lab, id string) { _, _ = l.Cancel(id) }, queue.Cancelled},
-		"queued again by a cordon with force":   {func(l *lab, _ string) { _, _ = l.Cordon("r1", "security", true, 0) }, queue.Waiting},
-		"its runner was removed by the manager": {func(l *lab, _ string) { _ = l.Remove("r1", "infrastructure") }, queue.Waiting},
+		"cancelled": {func(l *lab, id string) { _, _ = l.Cancel(id) }, queue.Cancelled},
+		"queued again by a cordon with force": {func(l *lab, _ string) {
+			_, _ = l.Cordon("r1", "security", true, 0)
+		}, queue.Waiting},
+		"its runner was removed by the manager": {func(l *lab, _ string) {
+			_ = l.Remove("r1", "infrastructure")
+		}, queue.Waiting},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t)

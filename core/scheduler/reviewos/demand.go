@@ -36,7 +36,8 @@ func (c *Client) Demand(ctx context.Context) (fleet.CapacityDemandSnapshot, erro
 			return fleet.CapacityDemandSnapshot{}, &scheduler.NonsenseError{
 				Doing: doing,
 				Err: fmt.Errorf(
-					"the queue %q, which the file maps, isn't in it, and every queue is reported, also at zero. Was it renamed, or may the token not see it",
+					"the queue %q, which the file maps, isn't in it, and every queue is reported, also at zero. Was it renamed, or "+
+						"may the token not see it",
 					q.Name,
 				),
 			}

@@ -165,7 +165,8 @@ func TestAStopByForcePutsTheJobBackIntoTheQueue(t *testing.T) {
 func TestEveryMissingSeriesIsBlindnessAndNeverZero(t *testing.T) {
 	w := newWorld(t)
 	for _, series := range []string{
-		"reviewos_ci_jobs_waiting{", "reviewos_ci_jobs_running{", "reviewos_ci_jobs_oldest_waiting_seconds{", `lifecycle="idle"`, `lifecycle="running"`,
+		"reviewos_ci_jobs_waiting{", "reviewos_ci_jobs_running{", "reviewos_ci_jobs_oldest_waiting_seconds{",
+		`lifecycle="idle"`, `lifecycle="running"`,
 		`lifecycle="stopping"`, `lifecycle="lost"`, `lifecycle="disabled"`, `lifecycle="never-seen"`, large, "reviewos_ci_",
 	} {
 		w.server.Metrics(func(text string) string {
@@ -309,7 +310,8 @@ func TestAdmittedRunnerIsNamedAndAssignedToItsQueue(t *testing.T) {
 		t.Errorf("the runner is %+v", r)
 	}
 	line := strings.Join(a.Command, " ")
-	for _, part := range []string{"--url " + w.server.URL, "--jobs 1", "--labels ubuntu-latest,self-hosted", "--tags arch=x86_64,docker=yes,git=yes,os=linux,region=ash", "--idle-timeout 90"} {
+	for _, part := range []string{"--url " + w.server.URL, "--jobs 1", "--labels ubuntu-latest,self-hosted",
+		"--tags arch=x86_64,docker=yes,git=yes,os=linux,region=ash", "--idle-timeout 90"} {
 		if !strings.Contains(line, part) {
 			t.Errorf("the command has no %q: %s", part, line)
 		}
@@ -448,12 +450,17 @@ func TestRegistrationTokenAdmitsUntilRevoked(t *testing.T) {
 func TestPoolsAndQueuesThatCannotBeAreNotGuessedAbout(t *testing.T) {
 	queue := `{"pools": [{"id": 1, "name": "a", "queues": [%s]}]}`
 	for name, test := range map[string]struct{ body, want string }{
-		"two pools of one name":     {`{"pools": [{"id": 1, "name": "a"}, {"id": 2, "name": "a"}]}`, `two pools are called "a"`},
-		"a pool without a number":   {`{"pools": [{"name": "a"}]}`, "pools[0].id is 0"},
-		"a pool without a name":     {`{"pools": [{"id": 1}]}`, "pools[0] has no name"},
-		"two queues of one name":    {fmt.Sprintf(queue, `{"id": 1, "name": "q", "state": "active"}, {"id": 2, "name": "q", "state": "active"}`), `two queues of the pool "a" are called "q"`},
-		"a queue below zero":        {fmt.Sprintf(queue, `{"id": -5, "name": "q", "state": "active"}`), "pools[0].queues[0].id is -5"},
-		"a number that is a text":   {`{"pools": [{"id": "one", "name": "a"}]}`, `GET /api/instance/fleet: pools[0].id: a whole number is expected, and it is the text "one"`},
+		"two pools of one name": {`{"pools": [{"id": 1, "name": "a"}, {"id": 2, "name": "a"}]}`,
+			`two pools are called "a"`},
+		"a pool without a number": {`{"pools": [{"name": "a"}]}`, "pools[0].id is 0"},
+		"a pool without a name":   {`{"pools": [{"id": 1}]}`, "pools[0] has no name"},
+		"two queues of one name": {
+			fmt.Sprintf(queue, `{"id": 1, "name": "q", "state": "active"}, {"id": 2, "name": "q", "state": "active"}`),
+			`two queues of the pool "a" are called "q"`},
+		"a queue below zero": {fmt.Sprintf(queue, `{"id": -5, "name": "q", "state": "active"}`),
+			"pools[0].queues[0].id is -5"},
+		"a number that is a text": {`{"pools": [{"id": "one", "name": "a"}]}`,
+			`GET /api/instance/fleet: pools[0].id: a whole number is expected, and it is the text "one"`},
 		"a page in the place of it": {`<html>`, "it is a page of HTML or XML"},
 	} {
 		server := httptest.NewServer(

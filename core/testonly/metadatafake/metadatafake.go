@@ -28,7 +28,8 @@ func (m *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case m.Status != 0:
 		w.WriteHeader(m.Status)
-	case r.Method == http.MethodPut && r.URL.Path == "/latest/api/token" && r.Header.Get("X-aws-ec2-metadata-token-ttl-seconds") != "":
+	case r.Method == http.MethodPut && r.URL.Path == "/latest/api/token" &&
+		r.Header.Get("X-aws-ec2-metadata-token-ttl-seconds") != "":
 		_, _ = w.Write([]byte(m.Token))
 	case strings.HasPrefix(r.URL.Path, "/latest/") && r.Header.Get("X-aws-ec2-metadata-token") != m.Token,
 		strings.HasPrefix(r.URL.Path, "/metadata/") && r.Header.Get("Metadata") != "true",

@@ -56,7 +56,8 @@ func Tables(title string, rivals, ours []Outcome) string {
 	var page strings.Builder
 	fmt.Fprintf(&page, "### %s\n\n", title)
 	page.WriteString(
-		"| policy | cost | wait, average | 95% | 99% | waited | utilised | launches per job | relaunches per job |\n|---|---|---|---|---|---|---|---|---|\n",
+		"| policy | cost | wait, average | 95% | 99% | waited | utilised | launches per job | relaunches per job " +
+			"|\n|---|---|---|---|---|---|---|---|---|\n",
 	)
 	for _, all := range [][]Outcome{rivals, ours} {
 		for _, o := range all {
@@ -77,7 +78,8 @@ func Tables(title string, rivals, ours []Outcome) string {
 	}
 	page.WriteString("\nThe planner against each, with the one of its settings above that is best at it:\n\n")
 	page.WriteString(
-		"| against | for no more money, the shortest wait of 95% | and on average | for no longer a wait, of 95% and on average, the least cost |\n|---|---|---|---|\n",
+		"| against | for no more money, the shortest wait of 95% | and on average | for no longer a wait, of 95% and on " +
+			"average, the least cost |\n|---|---|---|---|\n",
 	)
 	for _, r := range rivals {
 		fmt.Fprintf(

@@ -179,12 +179,18 @@ func TestEachPolicyDoesWhatItsKindDoes(t *testing.T) {
 		next   time.Duration
 	}{
 		{"a machine for every job that waits, and none twice", OneMachinePerJob, seen(5, coming, working), 4, nil, 0},
-		{"a machine per job never lets one go, since it goes by itself", OneMachinePerJob, seen(0, idle(time.Hour)), 0, nil, 0},
+		{"a machine per job never lets one go, since it goes by itself", OneMachinePerJob, seen(0, idle(time.Hour)), 0, nil,
+			0},
 		{"keep idle launches what waits", KeepIdle(5 * time.Minute), seen(5, coming, working), 4, nil, 0},
-		{"keep idle lets go what was idle for its time", KeepIdle(5 * time.Minute), seen(0, idle(5*time.Minute), idle(time.Minute), working), 0, []fleet.CapacityInstanceID{"host-0"}, 4 * time.Minute},
-		{"a target of 50% has two hosts for each that is needed", TargetUtilisation(0.5, 5*time.Minute), seen(4, working), 5, nil, 0},
-		{"above the target the newest idle hosts go", TargetUtilisation(0.5, 5*time.Minute), scaled(seen(0, idle(time.Minute), idle(time.Minute), working, idle(time.Second)), time.Hour), 0, []fleet.CapacityInstanceID{"host-3", "host-1"}, 0},
-		{"but not before the cool-down is over", TargetUtilisation(0.5, 5*time.Minute), scaled(seen(0, idle(time.Minute), idle(time.Minute), working), time.Minute), 0, nil, 4 * time.Minute},
+		{"keep idle lets go what was idle for its time", KeepIdle(5 * time.Minute),
+			seen(0, idle(5*time.Minute), idle(time.Minute), working), 0, []fleet.CapacityInstanceID{"host-0"}, 4 * time.Minute},
+		{"a target of 50% has two hosts for each that is needed", TargetUtilisation(0.5, 5*time.Minute), seen(4, working), 5,
+			nil, 0},
+		{"above the target the newest idle hosts go", TargetUtilisation(0.5, 5*time.Minute),
+			scaled(seen(0, idle(time.Minute), idle(time.Minute), working, idle(time.Second)), time.Hour), 0,
+			[]fleet.CapacityInstanceID{"host-3", "host-1"}, 0},
+		{"but not before the cool-down is over", TargetUtilisation(0.5, 5*time.Minute),
+			scaled(seen(0, idle(time.Minute), idle(time.Minute), working), time.Minute), 0, nil, 4 * time.Minute},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := test.policy(test.in).Fleets[0]

@@ -39,18 +39,19 @@ const (
 	SchedulerLags      FaultKind = "scheduler lags"      // it shows an older revision
 	SchedulerMute      FaultKind = "scheduler mute"      // it acts, and its answer is lost
 	SchedulerReset     FaultKind = "scheduler reset"     // it forgets every runner and lease
-	SchedulerBack      FaultKind = "scheduler back"      // restored: its revision goes back, cordons are lost, the forgotten are back
-	Partition          FaultKind = "partition"           // an agent can't reach the manager
-	AgentDies          FaultKind = "agent dies"          // its host continues without it
-	AgentLeaves        FaultKind = "agent leaves"        // it ends by itself
-	AgentUnfit         FaultKind = "agent unfit"         // it complains for a while
-	Resize             FaultKind = "resize"              // the file asks for another minimum
-	Rollout            FaultKind = "rollout"             // the file asks for another instance body
-	AgentLies          FaultKind = "agent lies"          // what it says isn't so
-	PersonOrders       FaultKind = "person orders"       // drain, give up, replace, resolve or adopt
-	VolumesStay        FaultKind = "volumes stay"        // what belonged to a machine outlives it
-	HostJoins          FaultKind = "host joins"          // a person joins a host, or means to
-	HostReleased       FaultKind = "host released"       // a person takes a host out of the file
+	// restored: its revision goes back, cordons are lost, the forgotten are back
+	SchedulerBack FaultKind = "scheduler back"
+	Partition     FaultKind = "partition"     // an agent can't reach the manager
+	AgentDies     FaultKind = "agent dies"    // its host continues without it
+	AgentLeaves   FaultKind = "agent leaves"  // it ends by itself
+	AgentUnfit    FaultKind = "agent unfit"   // it complains for a while
+	Resize        FaultKind = "resize"        // the file asks for another minimum
+	Rollout       FaultKind = "rollout"       // the file asks for another instance body
+	AgentLies     FaultKind = "agent lies"    // what it says isn't so
+	PersonOrders  FaultKind = "person orders" // drain, give up, replace, resolve or adopt
+	VolumesStay   FaultKind = "volumes stay"  // what belonged to a machine outlives it
+	HostJoins     FaultKind = "host joins"    // a person joins a host, or means to
+	HostReleased  FaultKind = "host released" // a person takes a host out of the file
 )
 
 // lasting are the kinds with a length.

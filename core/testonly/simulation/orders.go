@@ -48,7 +48,8 @@ func (w *world) give(c *cloud, random *rand.Rand) {
 		if len(c.resources) == 0 {
 			return
 		}
-		o.Provider, o.Resource, o.Fleet = c.address, c.resources[random.IntN(len(c.resources))].ID, w.store.fleets[c.number].Address
+		o.Provider, o.Resource, o.Fleet = c.address, c.resources[random.IntN(len(c.resources))].ID,
+			w.store.fleets[c.number].Address
 	} else {
 		live := w.store.live()
 		if len(live) == 0 {

@@ -71,8 +71,10 @@ func newWorld(o Options) *world {
 	w.ahead = w.drawAhead(source(31))
 	w.drawCosts(source(32))
 	for n, facts := range []fleet.ProviderFacts{
-		{Plugin: "east", Account: "1", Idempotency: fleet.IdempotencyByTag, Ownership: fleet.OwnershipSigned, ListSettle: 20 * time.Second},
-		{Plugin: "west", Account: "2", Idempotency: fleet.IdempotencyNative, Ownership: fleet.OwnershipNamed, ListSettle: time.Duration(random.IntN(2)) * 5 * time.Second},
+		{Plugin: "east", Account: "1", Idempotency: fleet.IdempotencyByTag, Ownership: fleet.OwnershipSigned,
+			ListSettle: 20 * time.Second},
+		{Plugin: "west", Account: "2", Idempotency: fleet.IdempotencyNative, Ownership: fleet.OwnershipNamed,
+			ListSettle: time.Duration(random.IntN(2)) * 5 * time.Second},
 	} {
 		w.clouds = append(
 			w.clouds,

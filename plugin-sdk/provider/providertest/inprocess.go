@@ -43,7 +43,8 @@ func (l Launcher) Start(_ context.Context, _ bool) (conformance.Running, error) 
 	r.connection, err = grpc.NewClient("passthrough:plugin",
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(providerpb.MaxMessageBytes), grpc.MaxCallSendMsgSize(providerpb.MaxMessageBytes)))
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(providerpb.MaxMessageBytes),
+			grpc.MaxCallSendMsgSize(providerpb.MaxMessageBytes)))
 	if err != nil {
 		r.server.Stop()
 		r.serving.Wait()

@@ -70,7 +70,8 @@ func (m *memory) Provision(_ context.Context, request provider.ProvisionRequest[
 		thing.Existed = true
 		return thing, nil
 	}
-	thing = provider.Resource{ID: "mem-" + request.Key, Key: request.Key, Fleet: request.Fleet, State: provider.Running, Tags: request.Tags}
+	thing = provider.Resource{ID: "mem-" + request.Key, Key: request.Key, Fleet: request.Fleet, State: provider.Running,
+		Tags: request.Tags}
 	m.things[request.Key] = thing
 	return thing, nil
 }

@@ -88,12 +88,14 @@ func interruption(e event) ([]provider.Notice, error) {
 
 func rebalance(e event) ([]provider.Notice, error) {
 	detail, err := machineOf(e)
-	return []provider.Notice{{ID: e.ID, Kind: provider.Rebalance, Instance: detail.Instance, Detail: "rebalance recommendation"}}, err
+	return []provider.Notice{
+		{ID: e.ID, Kind: provider.Rebalance, Instance: detail.Instance, Detail: "rebalance recommendation"}}, err
 }
 
 func stateChange(e event) ([]provider.Notice, error) {
 	detail, err := machineOf(e)
-	return []provider.Notice{{ID: e.ID, Kind: provider.StateChange, Instance: detail.Instance, Detail: "it is " + detail.State}}, err
+	return []provider.Notice{
+		{ID: e.ID, Kind: provider.StateChange, Instance: detail.Instance, Detail: "it is " + detail.State}}, err
 }
 
 // health is the detail of an event of AWS Health.
@@ -119,7 +121,8 @@ func maintenance(e event) ([]provider.Notice, error) {
 		return nil, err
 	}
 	if detail.Service != "EC2" || detail.Category != "scheduledChange" || !strings.HasPrefix(detail.Code, "AWS_EC2_") {
-		return nil, fmt.Errorf("it is %.80q of the category %.40q, and no change that is scheduled for machines", detail.Code, detail.Category)
+		return nil, fmt.Errorf("it is %.80q of the category %.40q, and no change that is scheduled for machines",
+			detail.Code, detail.Category)
 	}
 	begin, err := http.ParseTime(detail.Start)
 	if err != nil {
@@ -130,7 +133,8 @@ func maintenance(e event) ([]provider.Notice, error) {
 		if !strings.HasPrefix(one.Value, settings.InstanceID) {
 			continue
 		}
-		notice := provider.Notice{ID: detail.ARN, Kind: provider.Maintenance, Instance: one.Value, Deadline: begin, Detail: detail.Code}
+		notice := provider.Notice{ID: detail.ARN, Kind: provider.Maintenance, Instance: one.Value, Deadline: begin,
+			Detail: detail.Code}
 		if detail.Status == "closed" || one.Status == "RESOLVED" {
 			notice = provider.Notice{ID: e.ID, Kind: provider.StateChange, Instance: one.Value, Detail: detail.Code + " is over"}
 		}

@@ -57,8 +57,9 @@ type limits struct{ launching, instances, describing, mutating, reading *rate.Bu
 
 func newLimits() limits {
 	return limits{
-		launching: rate.NewBucket(5, 2), instances: rate.NewBucket(1000, 2), describing: rate.NewBucket(100, 20), mutating: rate.NewBucket(50, 5),
-		reading: rate.NewBucket(20, 5), // queues, prices and quotas have no published bucket: a bound for our own sake
+		launching: rate.NewBucket(5, 2), instances: rate.NewBucket(1000, 2), describing: rate.NewBucket(100, 20),
+		mutating: rate.NewBucket(50, 5),
+		reading:  rate.NewBucket(20, 5), // queues, prices and quotas have no published bucket: a bound for our own sake
 	}
 }
 
@@ -98,14 +99,17 @@ func plugin(version string, around surroundings) provider.Plugin[settings.Config
 }
 
 // newCloud finds the credentials and whose they are.
-func (s surroundings) newCloud(ctx context.Context, c settings.Config, environment provider.Environment) (provider.Provider[settings.Instance], error) {
+func (s surroundings) newCloud(ctx context.Context, c settings.Config, environment provider.Environment) (
+	provider.Provider[settings.Instance], error) {
 	loaded, err := s.load(ctx, c)
 	if err != nil {
 		return nil, provider.Diagnostic{Summary: "The credentials can't be set up",
-			Detail: err.Error() + ". The plugin sees the variables that env in required_plugins names, and the shared configuration files."}
+			Detail: err.Error() +
+				". The plugin sees the variables that env in required_plugins names, and the shared configuration files."}
 	}
 	p := &cloud{
-		installation: environment.Installation, api: ec2.NewFromConfig(loaded), limits: newLimits(), recent: newRecent(s.now), claims: newClaims(s.now),
+		installation: environment.Installation, api: ec2.NewFromConfig(loaded), limits: newLimits(),
+		recent: newRecent(s.now), claims: newClaims(s.now),
 		prices: newPrices(loaded, c.Region, s.now), quotas: newQuotas(loaded, s.now),
 		logger: environment.Logger, now: s.now, subnets: map[string]string{}, images: map[string]bootImage{},
 		templates: map[settings.LaunchTemplate]*launchTemplate{},
@@ -157,12 +161,13 @@ func (s surroundings) load(ctx context.Context, c settings.Config) (sdk.Config, 
 		return sdk.Config{}, fmt.Errorf("read the configuration of the SDK: %w", err)
 	}
 	if role := c.AssumeRole; role != nil {
-		assumed := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(loaded), role.RoleARN, func(o *stscreds.AssumeRoleOptions) {
-			o.RoleSessionName = role.SessionName
-			if role.ExternalID != "" {
-				o.ExternalID = &role.ExternalID
-			}
-		})
+		assumed := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(loaded), role.RoleARN,
+			func(o *stscreds.AssumeRoleOptions) {
+				o.RoleSessionName = role.SessionName
+				if role.ExternalID != "" {
+					o.ExternalID = &role.ExternalID
+				}
+			})
 		loaded.Credentials = sdk.NewCredentialsCache(assumed)
 	}
 	return loaded, nil

@@ -42,7 +42,8 @@ func (p *cloud) ProvisionBatch(ctx context.Context, asked batchRequest) ([]provi
 		p.doubtMembers(asked)
 	}
 	alike := request{
-		Key: asked.Key, Name: asked.Fleet, Fleet: asked.Fleet, Image: asked.Image, Platform: asked.Platform, Offers: asked.Offers,
+		Key: asked.Key, Name: asked.Fleet, Fleet: asked.Fleet, Image: asked.Image, Platform: asked.Platform,
+		Offers:    asked.Offers,
 		Bootstrap: asked.Bootstrap, Instance: asked.Instance, InstanceDigest: asked.InstanceDigest,
 	}
 	input, err := p.launchBatch(ctx, asked, alike)
@@ -64,7 +65,8 @@ func (p *cloud) ProvisionBatch(ctx context.Context, asked batchRequest) ([]provi
 	if len(made) != len(asked.Members) {
 		p.recent.doubt(asked.Key)
 		p.doubtMembers(asked)
-		return made, fmt.Errorf("launch the batch %s: the answer has %d of its %d machines", asked.Key, len(made), len(asked.Members))
+		return made,
+			fmt.Errorf("launch the batch %s: the answer has %d of its %d machines", asked.Key, len(made), len(asked.Members))
 	}
 	for _, one := range made {
 		p.recent.create(one.Key, one.ID)
@@ -92,7 +94,9 @@ func (p *cloud) launchBatch(ctx context.Context, asked batchRequest, alike reque
 		return nil, err
 	}
 	if asked.Instance.OnHost(string(input.InstanceType)) {
-		return nil, fmt.Errorf("machines of the type %s are on dedicated hosts, and launched one at a time; leave batch out of the fleet %s", input.InstanceType, asked.Fleet)
+		return nil, fmt.Errorf(
+			"machines of the type %s are on dedicated hosts, and launched one at a time; leave batch out of the fleet %s",
+			input.InstanceType, asked.Fleet)
 	}
 	input.MinCount, input.MaxCount = sdk.Int32(int32(len(asked.Members))), sdk.Int32(int32(len(asked.Members)))
 	for n := range input.TagSpecifications {

@@ -32,8 +32,10 @@ func askedBatch(n int) batchRequest {
 			k = fmt.Sprintf("01jx0000000000000000000k%d", i)
 		}
 		b.Members = append(b.Members, provider.Member{Key: k, Name: fmt.Sprintf("linux-%d", i), Tags: map[string]string{
-			"forgeyard-installation": "test", "forgeyard-fleet": "01jx0000000000000000000fff", "forgeyard-image": strings.Repeat("a", 12), "forgeyard-tenant": "acme",
-			"forgeyard-key": k, "forgeyard-capacity-instance": "01jx0000000000000000000c" + k[24:], "forgeyard-proof": "v1-abcdef012345-" + k,
+			"forgeyard-installation": "test", "forgeyard-fleet": "01jx0000000000000000000fff",
+			"forgeyard-image": strings.Repeat("a", 12), "forgeyard-tenant": "acme",
+			"forgeyard-key": k, "forgeyard-capacity-instance": "01jx0000000000000000000c" + k[24:],
+			"forgeyard-proof": "v1-abcdef012345-" + k,
 		}})
 	}
 	return b
@@ -111,11 +113,13 @@ func TestALostAnswerMakesEachMemberOfABatchOnce(t *testing.T) {
 	}{
 		{name: "the request is cut off before it has an effect"},
 		{name: "the service fails before the effect", fault: ec2sim.Fault{Status: 500, Code: "InternalError"}},
-		{name: "the request is refused for want of capacity", fault: ec2sim.Fault{Status: 500, Code: "InsufficientInstanceCapacity"}, proven: true},
+		{name: "the request is refused for want of capacity",
+			fault: ec2sim.Fault{Status: 500, Code: "InsufficientInstanceCapacity"}, proven: true},
 		{name: "the request is throttled", fault: ec2sim.Fault{Status: 503, Code: "RequestLimitExceeded"}, proven: true},
 		{name: "the answer is cut off after the effect", fault: ec2sim.Fault{After: true}},
 		{name: "the service fails after the effect", fault: ec2sim.Fault{After: true, Status: 500, Code: "InternalError"}},
-		{name: "the answer is lost and the list lags", fault: ec2sim.Fault{After: true}, delays: ec2sim.Delays{Visible: 20 * time.Second, Flapping: 20 * time.Second}},
+		{name: "the answer is lost and the list lags", fault: ec2sim.Fault{After: true},
+			delays: ec2sim.Delays{Visible: 20 * time.Second, Flapping: 20 * time.Second}},
 	} {
 		for _, killed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, manager killed %t", c.name, killed), func(t *testing.T) {
@@ -229,7 +233,8 @@ func TestTheSameBatchWithOtherMembersIsAConflictAndNoProof(t *testing.T) {
 	if _, err := p.ProvisionBatch(t.Context(), askedBatch(3)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.ProvisionBatch(t.Context(), askedBatch(2)); err == nil || provider.IsNotCreated(err) || classOf(err) != provider.Conflict {
+	if _, err := p.ProvisionBatch(t.Context(), askedBatch(2)); err == nil || provider.IsNotCreated(err) ||
+		classOf(err) != provider.Conflict {
 		t.Fatalf("wanted a conflict that claims nothing, got %v", err)
 	}
 }
@@ -243,13 +248,15 @@ func TestACopyOfAMachineOfABatchIsReportedAndSurvives(t *testing.T) {
 		t.Fatal(err)
 	}
 	ids := l.wholeBatch(t, p, b)
-	tags, err := p.batchTags(b, request{Key: b.Key, Name: b.Fleet, Fleet: b.Fleet, Instance: b.Instance, InstanceDigest: b.InstanceDigest})
+	tags, err := p.batchTags(b,
+		request{Key: b.Key, Name: b.Fleet, Fleet: b.Fleet, Instance: b.Instance, InstanceDigest: b.InstanceDigest})
 	if err != nil {
 		t.Fatal(err)
 	}
 	copy := more(t, p, asked(), tags)
 	first := b.Members[0].Key
-	if state, err := p.Terminate(t.Context(), provider.Ref{ID: copy, Key: first}); state != provider.Refused || err == nil {
+	if state, err := p.Terminate(t.Context(), provider.Ref{ID: copy, Key: first}); state != provider.Refused ||
+		err == nil {
 		t.Fatalf("the copy isn't ours, and Terminate says %v, %v", state, err)
 	}
 	instances, _ := list(t.Context(), t, p)
@@ -268,7 +275,8 @@ func TestACopyOfAMachineOfABatchIsReportedAndSurvives(t *testing.T) {
 	if again, err := p.ProvisionBatch(t.Context(), b); err != nil || again[0].ID != ids[first] {
 		t.Errorf("%v, %v", again, err)
 	}
-	if _, err := p.api.TerminateInstances(t.Context(), &ec2.TerminateInstancesInput{InstanceIds: []string{copy}}); err != nil {
+	if _, err := p.api.TerminateInstances(t.Context(),
+		&ec2.TerminateInstancesInput{InstanceIds: []string{copy}}); err != nil {
 		t.Fatal(err)
 	}
 	l.Advance(time.Minute)
@@ -281,7 +289,8 @@ func TestWhatAMachineOfABatchLetGoIsRemovedOnceAllAreGone(t *testing.T) {
 	p := l.start(t)
 	b := askedBatch(2)
 	input, err := p.launchBatch(t.Context(), b, request{
-		Key: b.Key, Name: b.Fleet, Fleet: b.Fleet, Image: b.Image, Instance: b.Instance, InstanceDigest: b.InstanceDigest, Bootstrap: b.Bootstrap,
+		Key: b.Key, Name: b.Fleet, Fleet: b.Fleet, Image: b.Image, Instance: b.Instance, InstanceDigest: b.InstanceDigest,
+		Bootstrap: b.Bootstrap,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -295,7 +304,8 @@ func TestWhatAMachineOfABatchLetGoIsRemovedOnceAllAreGone(t *testing.T) {
 	first, second := b.Members[0].Key, b.Members[1].Key
 	end := func(k string) {
 		for _, want := range []provider.TerminateState{provider.TerminateAccepted, provider.Gone} {
-			if state, err := p.Terminate(t.Context(), provider.Ref{ID: ids[k], Key: k}); err != nil || state != want && state != provider.Gone {
+			if state, err := p.Terminate(t.Context(), provider.Ref{ID: ids[k], Key: k}); err != nil ||
+				state != want && state != provider.Gone {
 				t.Fatalf("%s: %v, %v", k, state, err)
 			}
 			l.Advance(time.Minute)
@@ -319,7 +329,8 @@ func TestWhatAMachineOfABatchLetGoIsRemovedOnceAllAreGone(t *testing.T) {
 		if one.Key != "" || one.Tags["forgeyard-proof"] != "" {
 			t.Errorf("while the first runs it is told as %+v", one)
 		}
-		if state, err := p.Terminate(t.Context(), provider.Ref{ID: one.ID, Key: first}); state != provider.Refused || err == nil {
+		if state, err := p.Terminate(t.Context(), provider.Ref{ID: one.ID, Key: first}); state != provider.Refused ||
+			err == nil {
 			t.Errorf("while the first runs %s is removed: %v, %v", one.ID, state, err)
 		}
 	}
@@ -331,10 +342,12 @@ func TestWhatAMachineOfABatchLetGoIsRemovedOnceAllAreGone(t *testing.T) {
 		if one.Key != first || one.Tags["forgeyard-proof"] != b.Members[0].Tags["forgeyard-proof"] {
 			t.Errorf("afterwards it is %+v", one)
 		}
-		if state, err := p.Terminate(t.Context(), provider.Ref{ID: one.ID, Key: key}); state != provider.Refused || err == nil {
+		if state, err := p.Terminate(t.Context(), provider.Ref{ID: one.ID, Key: key}); state != provider.Refused ||
+			err == nil {
 			t.Errorf("a key of no member removes it: %v, %v", state, err)
 		}
-		if state, err := p.Terminate(t.Context(), provider.Ref{ID: one.ID, Key: first}); err != nil || state != provider.TerminateAccepted {
+		if state, err := p.Terminate(t.Context(), provider.Ref{ID: one.ID, Key: first}); err != nil ||
+			state != provider.TerminateAccepted {
 			t.Errorf("%s: %v, %v", one.ID, state, err)
 		}
 	}
@@ -393,7 +406,8 @@ func TestTheTagsOfTheLargestBatchFit(t *testing.T) {
 	}
 	b.Key = "01jx00000000000000000000b2"
 	_, err := p.ProvisionBatch(t.Context(), b)
-	if !provider.IsNotCreated(err) || classOf(err) != provider.Invalid || !strings.Contains(err.Error(), "the API takes 50") {
+	if !provider.IsNotCreated(err) || classOf(err) != provider.Invalid ||
+		!strings.Contains(err.Error(), "the API takes 50") {
 		t.Errorf("too many tags: %v", err)
 	}
 }
@@ -439,7 +453,8 @@ func TestABatchOnDedicatedHostsIsRefusedBeforeAnythingIsSent(t *testing.T) {
 	b := askedBatch(2)
 	b.Instance.Tenancy = "host"
 	_, err := p.ProvisionBatch(t.Context(), b)
-	if !provider.IsNotCreated(err) || classOf(err) != provider.Invalid || !strings.Contains(err.Error(), "leave batch out") {
+	if !provider.IsNotCreated(err) || classOf(err) != provider.Invalid ||
+		!strings.Contains(err.Error(), "leave batch out") {
 		t.Fatalf("wanted a refusal that says what to do, got %v", err)
 	}
 	if calls := l.Calls("RunInstances"); calls != 0 {

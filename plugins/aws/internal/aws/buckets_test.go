@@ -140,7 +140,8 @@ func TestAnAccountThatIsSharedIsNotStormed(t *testing.T) {
 			for n := 0; working.Err() == nil; n++ {
 				one := asked()
 				one.Key = fmt.Sprintf("01jy%022d", n)
-				if _, err := other.Provision(working, one); err != nil && working.Err() == nil && classOf(err) != provider.RateLimit {
+				if _, err := other.Provision(working, one); err != nil && working.Err() == nil &&
+					classOf(err) != provider.RateLimit {
 					t.Errorf("somebody else: %v", err)
 				}
 				time.Sleep(time.Second)

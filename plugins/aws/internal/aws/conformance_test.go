@@ -19,8 +19,9 @@ func TestItKeepsTheRulesOfTheContract(t *testing.T) {
 	tested.ListSettle = 100 * time.Millisecond // the kit waits for it again and again, and this account's lists don't lag
 	providertest.Run(t, tested, providertest.Options{
 		Provider: map[string]any{"region": "us-east-1"},
-		Instance: map[string]any{"instance_types": []any{"c7i.large"}, "subnets": []any{subnet}, "security_groups": []any{group}},
-		Image:    image, OS: "linux", Arch: "x86_64", AllowCreate: true,
+		Instance: map[string]any{"instance_types": []any{"c7i.large"}, "subnets": []any{subnet},
+			"security_groups": []any{group}},
+		Image: image, OS: "linux", Arch: "x86_64", AllowCreate: true,
 		Outage: func(context.Context) (func(context.Context) error, error) {
 			l.down.Store(true)
 			return func(context.Context) error { l.down.Store(false); return nil }, nil
@@ -30,13 +31,16 @@ func TestItKeepsTheRulesOfTheContract(t *testing.T) {
 
 // unlimited is the plugin without the vendor's rates, for an account that has none:
 // the kit makes and lists more in a moment than a manager does.
-func unlimited(tested provider.Plugin[settings.Config, settings.Instance]) provider.Plugin[settings.Config, settings.Instance] {
+func unlimited(
+	tested provider.Plugin[settings.Config, settings.Instance]) provider.Plugin[settings.Config, settings.Instance] {
 	start := tested.New
-	tested.New = func(ctx context.Context, config settings.Config, environment provider.Environment) (provider.Provider[settings.Instance], error) {
+	tested.New = func(ctx context.Context, config settings.Config, environment provider.Environment) (
+		provider.Provider[settings.Instance], error) {
 		started, err := start(ctx, config, environment)
 		if p, ok := started.(*cloud); ok {
 			endless := func() *rate.Bucket { return rate.NewBucket(1e6, 1e6) }
-			p.limits = limits{launching: endless(), instances: endless(), describing: endless(), mutating: endless(), reading: endless()}
+			p.limits = limits{launching: endless(), instances: endless(), describing: endless(), mutating: endless(),
+				reading: endless()}
 		}
 		return started, err
 	}

@@ -17,7 +17,8 @@ import (
 func (l *lab) startAs(t *testing.T, role *settings.AssumeRole) (*cloud, error) {
 	t.Helper()
 	config := settings.Config{Region: "us-east-1", CallTimeout: time.Minute, AssumeRole: role}
-	made, err := l.surroundings().newCloud(t.Context(), config, provider.Environment{Installation: "test", Logger: slog.New(slog.DiscardHandler)})
+	made, err := l.surroundings().newCloud(t.Context(), config,
+		provider.Environment{Installation: "test", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, err
 	}
@@ -42,12 +43,14 @@ func TestARoleIsAssumedByKeysAndByWebIdentity(t *testing.T) {
 			role:  &settings.AssumeRole{RoleARN: arn, SessionName: "fleet", ExternalID: "ext"},
 			calls: map[string]int{"AssumeRole": 1}},
 		"web identity": {
-			environment: map[string]string{"AWS_ROLE_ARN": arn, "AWS_WEB_IDENTITY_TOKEN_FILE": token, "AWS_ROLE_SESSION_NAME": "pod"},
-			calls:       map[string]int{"AssumeRoleWithWebIdentity": 1}},
+			environment: map[string]string{"AWS_ROLE_ARN": arn, "AWS_WEB_IDENTITY_TOKEN_FILE": token,
+				"AWS_ROLE_SESSION_NAME": "pod"},
+			calls: map[string]int{"AssumeRoleWithWebIdentity": 1}},
 		"web identity, and then another role": {
-			environment: map[string]string{"AWS_ROLE_ARN": arn, "AWS_WEB_IDENTITY_TOKEN_FILE": token, "AWS_ROLE_SESSION_NAME": "pod"},
-			role:        &settings.AssumeRole{RoleARN: arn + "-2", SessionName: "fleet"},
-			calls:       map[string]int{"AssumeRoleWithWebIdentity": 1, "AssumeRole": 1}},
+			environment: map[string]string{"AWS_ROLE_ARN": arn, "AWS_WEB_IDENTITY_TOKEN_FILE": token,
+				"AWS_ROLE_SESSION_NAME": "pod"},
+			role:  &settings.AssumeRole{RoleARN: arn + "-2", SessionName: "fleet"},
+			calls: map[string]int{"AssumeRoleWithWebIdentity": 1, "AssumeRole": 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, ec2sim.Options{})

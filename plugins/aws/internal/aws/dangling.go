@@ -27,7 +27,8 @@ func (p *cloud) removeDangling(ctx context.Context, l labels, instance string) (
 
 // removeThose removes what the filters let through and is the machine's. What another
 // machine holds, as a copy does, is that one's.
-func (p *cloud) removeThose(ctx context.Context, filters []types.Filter, instance string, its func(part) bool) (provider.TerminateState, error) {
+func (p *cloud) removeThose(ctx context.Context, filters []types.Filter, instance string, its func(part) bool) (
+	provider.TerminateState, error) {
 	all, err := p.partsOf(ctx, filters)
 	if err != nil {
 		return provider.TerminateUnknown, err
@@ -95,7 +96,8 @@ func (p *cloud) mayRemove(ctx context.Context, one part, key string) (provider.T
 	case err != nil:
 		return provider.TerminateUnknown, err
 	case ownersAmong(seen).alive[batch]:
-		return refused("%s belongs to the batch %s, and it can't be told to which of its machines until all are gone", one.id, batch)
+		return refused("%s belongs to the batch %s, and it can't be told to which of its machines until all are gone",
+			one.id, batch)
 	}
 	return 0, nil
 }
@@ -131,7 +133,8 @@ func (p *cloud) remove(ctx context.Context, one part) error {
 	case kindInterface:
 		_, err = p.api.DeleteNetworkInterface(ctx, &ec2.DeleteNetworkInterfaceInput{NetworkInterfaceId: sdk.String(one.id)})
 	case kindSpot:
-		_, err = p.api.CancelSpotInstanceRequests(ctx, &ec2.CancelSpotInstanceRequestsInput{SpotInstanceRequestIds: []string{one.id}})
+		_, err = p.api.CancelSpotInstanceRequests(ctx,
+			&ec2.CancelSpotInstanceRequestsInput{SpotInstanceRequestIds: []string{one.id}})
 	case kindHost:
 		err = p.release(ctx, one.id)
 	}

@@ -30,7 +30,8 @@ func provesNothingMade(err error) bool {
 // classified says what was being done, and what the host does about the failure.
 func classified(err error, doing string, arguments ...any) *provider.Error {
 	meaning := refusal.Of(codeOf(err))
-	detailed := &provider.Error{Class: meaning.Class, RetryAfter: meaning.RetryAfter(), Err: fmt.Errorf(doing+": %w", append(arguments, said{err})...)}
+	detailed := &provider.Error{Class: meaning.Class, RetryAfter: meaning.RetryAfter(),
+		Err: fmt.Errorf(doing+": %w", append(arguments, said{err})...)}
 	if answered, ok := errors.AsType[*awshttp.ResponseError](err); ok {
 		detailed.RequestID = answered.ServiceRequestID()
 	}

@@ -22,17 +22,25 @@ import (
 func TestEveryErrorThatTheSDKKnowsOfTheUsedCallsIsInTheTable(t *testing.T) {
 	for _, known := range []smithy.APIError{
 		// ReceiveMessage, DeleteMessageBatch, GetQueueAttributes
-		&sqs.InvalidAddress{}, &sqs.InvalidSecurity{}, &sqs.KmsAccessDenied{}, &sqs.KmsDisabled{}, &sqs.KmsInvalidKeyUsage{}, &sqs.KmsInvalidState{},
-		&sqs.KmsNotFound{}, &sqs.KmsOptInRequired{}, &sqs.KmsThrottled{}, &sqs.OverLimit{}, &sqs.QueueDoesNotExist{}, &sqs.RequestThrottled{},
+		&sqs.InvalidAddress{}, &sqs.InvalidSecurity{}, &sqs.KmsAccessDenied{}, &sqs.KmsDisabled{}, &sqs.KmsInvalidKeyUsage{},
+		&sqs.KmsInvalidState{},
+		&sqs.KmsNotFound{}, &sqs.KmsOptInRequired{}, &sqs.KmsThrottled{}, &sqs.OverLimit{}, &sqs.QueueDoesNotExist{},
+		&sqs.RequestThrottled{},
 		&sqs.UnsupportedOperation{}, &sqs.BatchEntryIdsNotDistinct{}, &sqs.EmptyBatchRequest{}, &sqs.InvalidBatchEntryId{},
-		&sqs.TooManyEntriesInBatchRequest{}, &sqs.InvalidAttributeName{}, &sqs.InvalidIdFormat{}, &sqs.ReceiptHandleIsInvalid{}, &sqs.BatchRequestTooLong{},
+		&sqs.TooManyEntriesInBatchRequest{}, &sqs.InvalidAttributeName{}, &sqs.InvalidIdFormat{},
+		&sqs.ReceiptHandleIsInvalid{}, &sqs.BatchRequestTooLong{},
 		// GetProducts
-		&pricing.AccessDeniedException{}, &pricing.ExpiredNextTokenException{}, &pricing.InternalErrorException{}, &pricing.InvalidNextTokenException{},
-		&pricing.InvalidParameterException{}, &pricing.NotFoundException{}, &pricing.ResourceNotFoundException{}, &pricing.ThrottlingException{},
+		&pricing.AccessDeniedException{}, &pricing.ExpiredNextTokenException{}, &pricing.InternalErrorException{},
+		&pricing.InvalidNextTokenException{},
+		&pricing.InvalidParameterException{}, &pricing.NotFoundException{}, &pricing.ResourceNotFoundException{},
+		&pricing.ThrottlingException{},
 		// GetServiceQuota
-		&servicequotas.AccessDeniedException{}, &servicequotas.IllegalArgumentException{}, &servicequotas.NoSuchResourceException{}, &servicequotas.ServiceException{}, &servicequotas.TooManyRequestsException{},
+		&servicequotas.AccessDeniedException{}, &servicequotas.IllegalArgumentException{},
+		&servicequotas.NoSuchResourceException{}, &servicequotas.ServiceException{},
+		&servicequotas.TooManyRequestsException{},
 		// AssumeRole, AssumeRoleWithWebIdentity
-		&sts.ExpiredTokenException{}, &sts.IDPCommunicationErrorException{}, &sts.IDPRejectedClaimException{}, &sts.InvalidIdentityTokenException{},
+		&sts.ExpiredTokenException{}, &sts.IDPCommunicationErrorException{}, &sts.IDPRejectedClaimException{},
+		&sts.InvalidIdentityTokenException{},
 		&sts.RegionDisabledException{},
 	} {
 		code := known.ErrorCode()
@@ -45,7 +53,9 @@ func TestEveryErrorThatTheSDKKnowsOfTheUsedCallsIsInTheTable(t *testing.T) {
 // The SDK is told to retry nothing, so that what it would take for a word to wait is the
 // host's to hear.
 func TestWhatTheSDKTakesForThrottlingOrATimeoutIsTakenForIt(t *testing.T) {
-	others := []string{"BandwidthLimitExceeded", "LimitExceededException", "ProvisionedThroughputExceededException", "SlowDown", "TransactionInProgressException"} // of services that aren't used
+	// of services that aren't used
+	others := []string{"BandwidthLimitExceeded", "LimitExceededException", "ProvisionedThroughputExceededException",
+		"SlowDown", "TransactionInProgressException"}
 	for code := range retry.DefaultThrottleErrorCodes {
 		if slices.Contains(others, code) {
 			continue
@@ -65,11 +75,14 @@ func TestWhatTheSDKTakesForThrottlingOrATimeoutIsTakenForIt(t *testing.T) {
 // vendor's list of error codes has them.
 func TestWhatEC2RefusesAHostOrADanglingResourceWithIsInTheTable(t *testing.T) {
 	for call, codes := range map[string][]string{
-		"ReleaseHosts":           {"HostMinAllocationPeriodUnexpired", "InvalidHost.Occupied", "InvalidHost.Pending", "InvalidHost.Released", "InvalidHostID.NotFound"},
-		"AllocateHosts":          {"HostLimitExceeded", "InsufficientHostCapacity", "UnsupportedHostConfiguration", "InvalidInstanceFamily"},
-		"DeleteNetworkInterface": {"InvalidNetworkInterface.InUse", "InvalidNetworkInterfaceID.NotFound", "InterfaceInUseByTrafficMirrorSession", "InterfaceInUseByTrafficMirrorTarget"},
-		"DeleteVolume":           {"VolumeInUse", "InvalidVolume.NotFound", "IncorrectState"},
-		"CreateTags":             {"InvalidID", "TagLimitExceeded", "ConcurrentTagAccess", "TagPolicyViolation"},
+		"ReleaseHosts": {"HostMinAllocationPeriodUnexpired", "InvalidHost.Occupied", "InvalidHost.Pending",
+			"InvalidHost.Released", "InvalidHostID.NotFound"},
+		"AllocateHosts": {"HostLimitExceeded", "InsufficientHostCapacity", "UnsupportedHostConfiguration",
+			"InvalidInstanceFamily"},
+		"DeleteNetworkInterface": {"InvalidNetworkInterface.InUse", "InvalidNetworkInterfaceID.NotFound",
+			"InterfaceInUseByTrafficMirrorSession", "InterfaceInUseByTrafficMirrorTarget"},
+		"DeleteVolume": {"VolumeInUse", "InvalidVolume.NotFound", "IncorrectState"},
+		"CreateTags":   {"InvalidID", "TagLimitExceeded", "ConcurrentTagAccess", "TagPolicyViolation"},
 	} {
 		for _, code := range codes {
 			if !slices.ContainsFunc(refusal.Table, func(m refusal.Meaning) bool { return m.Code == code }) {
@@ -85,7 +98,8 @@ func TestARefusalIsToldInTheWordsOfTheAPI(t *testing.T) {
 	l.SetCapacity(ec2sim.Market{InstanceType: "c7i.large", Zone: "us-east-1a"}, 0)
 	p := l.start(t)
 	_, err := p.Provision(t.Context(), asked())
-	want := regexp.MustCompile(`^launch for the key ` + key + `: InsufficientInstanceCapacity: We [^:]+ \(us-east-1a\)[^:]+ \(request [0-9a-f-]+\)$`)
+	want := regexp.MustCompile(
+		`^launch for the key ` + key + `: InsufficientInstanceCapacity: We [^:]+ \(us-east-1a\)[^:]+ \(request [0-9a-f-]+\)$`)
 	if err == nil || !want.MatchString(err.Error()) {
 		t.Errorf("it says %q", err)
 	}
@@ -101,7 +115,8 @@ func TestARefusalIsToldInTheWordsOfTheAPI(t *testing.T) {
 func TestASpotPriceThatIsTooLowProvesNothing(t *testing.T) {
 	l := newLab(t, ec2sim.Options{})
 	l.Inject(ec2sim.Fault{Operation: "RunInstances", Status: 400, Code: "SpotMaxPriceTooLow"})
-	if _, err := l.start(t).Provision(t.Context(), asked()); err == nil || provider.IsNotCreated(err) || classOf(err) != provider.Quota {
+	if _, err := l.start(t).Provision(t.Context(), asked()); err == nil || provider.IsNotCreated(err) ||
+		classOf(err) != provider.Quota {
 		t.Errorf("wanted a failure that claims nothing, got %v", err)
 	}
 }

@@ -68,7 +68,8 @@ func (p *cloud) hosts(ctx context.Context, input *ec2.DescribeHostsInput) ([]hos
 		if one.State == types.AllocationStateReleased || one.State == types.AllocationStateReleasedPermanentFailure {
 			continue
 		}
-		h := host{id: sdk.ToString(one.HostId), zone: sdk.ToString(one.AvailabilityZone), state: one.State, allocated: sdk.ToTime(one.AllocationTime), labels: read(one.Tags)}
+		h := host{id: sdk.ToString(one.HostId), zone: sdk.ToString(one.AvailabilityZone), state: one.State,
+			allocated: sdk.ToTime(one.AllocationTime), labels: read(one.Tags)}
 		h.foreign = sdk.ToString(one.ClientToken) != hostToken(h.labels[tagAllocated])
 		if one.HostProperties != nil {
 			h.machineType = sdk.ToString(one.HostProperties.InstanceType)

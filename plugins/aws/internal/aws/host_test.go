@@ -100,7 +100,8 @@ func (l *lab) gone(t *testing.T, p *cloud, id, key string) {
 func (l *lab) released(t *testing.T, p *cloud, key string) {
 	t.Helper()
 	shown := shownHost(t, p)
-	if shown.Kind != kindHost || shown.Key != key || shown.BelongsTo != "" || shown.Tags["forgeyard-proof"] != "v1-k1-"+key {
+	if shown.Kind != kindHost || shown.Key != key || shown.BelongsTo != "" ||
+		shown.Tags["forgeyard-proof"] != "v1-k1-"+key {
 		t.Fatalf("a host that may be released is listed as what %s left behind, with its proof: %+v", key, shown)
 	}
 	for _, want := range []provider.TerminateState{provider.TerminateAccepted, provider.Gone} {
@@ -119,18 +120,21 @@ func TestAMacHasAHostWhichOutlivesItAndHoldsUpNothing(t *testing.T) {
 	made := launched(t, p, askedMac(key, 1))
 	shown := shownHost(t, p)
 	day := shown.Created.Add(24 * time.Hour)
-	if shown.Kind != kindHost || shown.Key != key || shown.BelongsTo != made.ID || !shown.BilledUntil.Equal(day) || shown.Tags["forgeyard-proof"] == "" {
+	if shown.Kind != kindHost || shown.Key != key || shown.BelongsTo != made.ID || !shown.BilledUntil.Equal(day) ||
+		shown.Tags["forgeyard-proof"] == "" {
 		t.Fatalf("wanted a host of %s, paid until %s: %+v", made.ID, day, shown)
 	}
 	if made.Attested != nil {
 		t.Fatalf("a Mac is vouched for as having %v", made.Attested)
 	}
-	if state, err := p.Terminate(t.Context(), provider.Ref{ID: shown.ID, Key: key}); state != provider.Refused || err == nil {
+	if state, err := p.Terminate(t.Context(), provider.Ref{ID: shown.ID, Key: key}); state != provider.Refused ||
+		err == nil {
 		t.Fatalf("a machine is on the host, and Terminate says %v, %v", state, err)
 	}
 	l.gone(t, p, made.ID, key)
 	shown = shownHost(t, p)
-	if shown.Kind != kindAsset || shown.Key != "" || !shown.BilledUntil.Equal(day) || !strings.Contains(shown.Detail, day.UTC().Format(time.RFC3339)) {
+	if shown.Kind != kindAsset || shown.Key != "" || !shown.BilledUntil.Equal(day) ||
+		!strings.Contains(shown.Detail, day.UTC().Format(time.RFC3339)) {
 		t.Fatalf("wanted an asset that says from when it can be released: %+v", shown)
 	}
 	if l.Calls("ReleaseHosts") != 0 {
@@ -146,7 +150,8 @@ func TestAHostIsReleasedOnlyWhenItsDayIsOverAndItIsPrepared(t *testing.T) {
 	refused := func(when, says string) {
 		t.Helper()
 		state, err := p.Terminate(t.Context(), provider.Ref{ID: id, Key: key})
-		if state != provider.Refused || err == nil || !strings.Contains(err.Error(), says) || shownHost(t, p).Kind != kindAsset {
+		if state != provider.Refused || err == nil || !strings.Contains(err.Error(), says) ||
+			shownHost(t, p).Kind != kindAsset {
 			t.Fatalf("%s: wanted a refusal that says %q, got %v, %v", when, says, state, err)
 		}
 	}
@@ -166,7 +171,8 @@ func TestAHostThatWasNeverUsedIsKeptForItsDay(t *testing.T) {
 	l := newLab(t, ec2sim.Options{})
 	p := l.start(t)
 	l.Inject(ec2sim.Fault{Operation: "RunInstances", Code: "VcpuLimitExceeded"})
-	if _, err := p.Provision(t.Context(), askedMac(key, 1)); !provider.IsNotCreated(err) || classOf(err) != provider.Quota {
+	if _, err := p.Provision(t.Context(), askedMac(key, 1)); !provider.IsNotCreated(err) ||
+		classOf(err) != provider.Quota {
 		t.Fatalf("wanted a proven refusal, got %v", err)
 	}
 	if state, err := p.Terminate(t.Context(), provider.Ref{Key: key}); state != provider.Gone || err != nil {
@@ -185,7 +191,8 @@ func TestAHostOfSomebodyElseIsNeitherUsedNorListedNorReleased(t *testing.T) {
 	p := l.start(t)
 	allocate := func(tags map[string]string) string {
 		answer, err := p.api.AllocateHosts(t.Context(), &ec2.AllocateHostsInput{
-			Quantity: sdk.Int32(1), AvailabilityZone: sdk.String("us-east-1a"), InstanceType: sdk.String("mac2.metal"), AutoPlacement: types.AutoPlacementOn,
+			Quantity: sdk.Int32(1), AvailabilityZone: sdk.String("us-east-1a"), InstanceType: sdk.String("mac2.metal"),
+			AutoPlacement:     types.AutoPlacementOn,
 			TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeDedicatedHost, Tags: written(tags)}},
 		})
 		if err != nil {
@@ -193,7 +200,8 @@ func TestAHostOfSomebodyElseIsNeitherUsedNorListedNorReleased(t *testing.T) {
 		}
 		return answer.HostIds[0]
 	}
-	ids := []string{allocate(map[string]string{"team": "ios"}), allocate(map[string]string{tagInstallation: "another", tagKey: key, tagFleet: "fleet.linux"})}
+	ids := []string{allocate(map[string]string{"team": "ios"}),
+		allocate(map[string]string{tagInstallation: "another", tagKey: key, tagFleet: "fleet.linux"})}
 	l.Advance(25 * time.Hour)
 	made := launched(t, p, askedMac(key, 1))
 	if shown := shownHost(t, p); slices.Contains(ids, shown.ID) || shown.BelongsTo != made.ID {
@@ -234,11 +242,13 @@ func TestALostAnswerOfAReleaseLeavesNothing(t *testing.T) {
 		l.Advance(25 * time.Hour)
 		id := oneHost(t, p).id
 		l.Inject(ec2sim.Fault{Operation: "ReleaseHosts", After: after})
-		if state, err := p.Terminate(t.Context(), provider.Ref{ID: id, Key: key}); state != provider.TerminateUnknown || err == nil {
+		if state, err := p.Terminate(t.Context(), provider.Ref{ID: id, Key: key}); state != provider.TerminateUnknown ||
+			err == nil {
 			t.Fatalf("the answer was lost, and Terminate says %v, %v", state, err)
 		}
 		for range 2 {
-			if state, err := p.Terminate(t.Context(), provider.Ref{ID: id, Key: key}); err != nil || state == provider.TerminateUnknown {
+			if state, err := p.Terminate(t.Context(), provider.Ref{ID: id, Key: key}); err != nil ||
+				state == provider.TerminateUnknown {
 				t.Fatalf("got %v, %v", state, err)
 			}
 		}
@@ -256,7 +266,8 @@ func TestAReleaseThatTheVendorRefusesIsRefused(t *testing.T) {
 	id := oneHost(t, p).id
 	p.now = func() time.Time { return l.Now().Add(25 * time.Hour) }
 	state, err := p.Terminate(t.Context(), provider.Ref{ID: id, Key: key})
-	if state != provider.Refused || err == nil || !strings.Contains(err.Error(), "minimum host allocation period") || len(held(t, p)) != 1 {
+	if state != provider.Refused || err == nil || !strings.Contains(err.Error(), "minimum host allocation period") ||
+		len(held(t, p)) != 1 {
 		t.Fatalf("wanted what the vendor says, got %v, %v", state, err)
 	}
 }
@@ -289,7 +300,8 @@ func TestForeignHostWithOurTagsIsShownOnly(t *testing.T) {
 	launched(t, p, askedMac(key, 2))
 	tags := map[string]string(oneHost(t, p).labels)
 	answer, err := p.api.AllocateHosts(t.Context(), &ec2.AllocateHostsInput{
-		ClientToken: sdk.String("somebody"), Quantity: sdk.Int32(1), AvailabilityZone: sdk.String("us-east-1a"), InstanceType: sdk.String("mac2.metal"), AutoPlacement: types.AutoPlacementOff,
+		ClientToken: sdk.String("somebody"), Quantity: sdk.Int32(1), AvailabilityZone: sdk.String("us-east-1a"),
+		InstanceType: sdk.String("mac2.metal"), AutoPlacement: types.AutoPlacementOff,
 		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeDedicatedHost, Tags: written(tags)}},
 	})
 	if err != nil {
@@ -299,7 +311,8 @@ func TestForeignHostWithOurTagsIsShownOnly(t *testing.T) {
 	l.Advance(25 * time.Hour)
 	_, parts := list(t.Context(), t, p)
 	at := slices.IndexFunc(parts, func(one provider.Resource) bool { return one.ID == theirs })
-	if at < 0 || parts[at].Kind != kindAsset || parts[at].Key != "" || !strings.Contains(parts[at].Detail, "somebody else") {
+	if at < 0 || parts[at].Kind != kindAsset || parts[at].Key != "" ||
+		!strings.Contains(parts[at].Detail, "somebody else") {
 		t.Fatalf("wanted their host without an instance: %+v", parts)
 	}
 	made := launched(t, p, askedMac(secondKey, 2))
@@ -308,7 +321,8 @@ func TestForeignHostWithOurTagsIsShownOnly(t *testing.T) {
 			t.Errorf("the second machine is on their host: %+v", one)
 		}
 	}
-	if state, err := p.Terminate(t.Context(), provider.Ref{ID: theirs, Key: key}); state != provider.Refused || err == nil {
+	if state, err := p.Terminate(t.Context(), provider.Ref{ID: theirs, Key: key}); state != provider.Refused ||
+		err == nil {
 		t.Errorf("Terminate of their host says %v, %v", state, err)
 	}
 	if calls := l.Calls("ReleaseHosts"); calls != 0 {

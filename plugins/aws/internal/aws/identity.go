@@ -29,9 +29,13 @@ func (p *cloud) VerifyIdentity(ctx context.Context, evidence provider.Evidence) 
 	}
 	switch {
 	case p.certificate == nil:
-		return none, fmt.Errorf("no identity can be verified: write the region's certificate as %s into the provider block", settings.CertificateName)
+		return none,
+			fmt.Errorf("no identity can be verified: write the region's certificate as %s into the provider block",
+				settings.CertificateName)
 	case p.now().After(p.certificate.NotAfter):
-		return none, fmt.Errorf("no identity can be verified: the certificate in %s ended on %s; write the region's new one", settings.CertificateName, p.certificate.NotAfter.UTC().Format(time.DateOnly))
+		return none,
+			fmt.Errorf("no identity can be verified: the certificate in %s ended on %s; write the region's new one",
+				settings.CertificateName, p.certificate.NotAfter.UTC().Format(time.DateOnly))
 	}
 	document, err := signed.Verify(p.certificate)
 	if err != nil {
@@ -40,16 +44,23 @@ func (p *cloud) VerifyIdentity(ctx context.Context, evidence provider.Evidence) 
 	region := p.api.Options().Region
 	switch {
 	case document.Account != p.account:
-		return none, provider.RefuseIdentity(provider.OtherAccount, "the document is of account %s, and the provider reaches %s", document.Account, p.account)
+		return none,
+			provider.RefuseIdentity(provider.OtherAccount, "the document is of account %s, and the provider reaches %s",
+				document.Account, p.account)
 	case document.Region != region:
-		return none, provider.RefuseIdentity(provider.OtherRegion, "the document is of %s, and the provider reaches %s", document.Region, region)
+		return none,
+			provider.RefuseIdentity(provider.OtherRegion, "the document is of %s, and the provider reaches %s", document.Region,
+				region)
 	case evidence.Instance != "" && document.Instance != evidence.Instance:
-		return none, provider.RefuseIdentity(provider.OtherInstance, "the document is of %s, and the host must be %s", document.Instance, evidence.Instance)
+		return none,
+			provider.RefuseIdentity(provider.OtherInstance, "the document is of %s, and the host must be %s", document.Instance,
+				evidence.Instance)
 	}
 	if err := p.vouch(ctx, document, evidence.Key); err != nil {
 		return none, err
 	}
-	return provider.Identity{Instance: document.Instance, Account: document.Account, Region: document.Region, Image: document.Image, Issued: document.Pending}, nil
+	return provider.Identity{Instance: document.Instance, Account: document.Account, Region: document.Region,
+		Image: document.Image, Issued: document.Pending}, nil
 }
 
 // vouch holds a genuine document against the instance that it is of: a document

@@ -32,7 +32,8 @@ var region = sync.OnceValue(func() *ec2sim.Region {
 func (l *lab) startVerifying(t *testing.T) *cloud {
 	t.Helper()
 	config := settings.Config{Region: "us-east-1", CallTimeout: time.Minute, Certificate: region().Certificate()}
-	made, err := l.surroundings().newCloud(t.Context(), config, provider.Environment{Installation: "test", Logger: slog.New(slog.DiscardHandler)})
+	made, err := l.surroundings().newCloud(t.Context(), config,
+		provider.Environment{Installation: "test", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,8 @@ func (l *lab) evidenceOf(t *testing.T, id string) provider.Evidence {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return provider.Evidence{Kind: identity.Kind, Document: []byte(found.Document), Signature: []byte(found.RSA2048), Fleet: "fleet.linux", Key: key, Instance: id}
+	return provider.Evidence{Kind: identity.Kind, Document: []byte(found.Document), Signature: []byte(found.RSA2048),
+		Fleet: "fleet.linux", Key: key, Instance: id}
 }
 
 // resigned is genuine evidence of a document that the region signed, with other
@@ -71,8 +73,9 @@ func refusalOf(err error) string {
 		return ""
 	}
 	return map[provider.IdentityRefusal]string{
-		0: "unknown", provider.EvidenceUnreadable: "unreadable", provider.BadSignature: "bad signature", provider.OtherAccount: "other account",
-		provider.OtherRegion: "other region", provider.OtherInstance: "other instance", provider.StaleEvidence: "stale",
+		0: "unknown", provider.EvidenceUnreadable: "unreadable", provider.BadSignature: "bad signature",
+		provider.OtherAccount: "other account",
+		provider.OtherRegion:  "other region", provider.OtherInstance: "other instance", provider.StaleEvidence: "stale",
 	}[provider.RefusalOf(err)]
 }
 
@@ -84,7 +87,8 @@ func TestAHostIsWhatTheSignedDocumentSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := p.VerifyIdentity(t.Context(), l.evidenceOf(t, made.ID))
-	if err != nil || got.Instance != made.ID || got.Account != "111122223333" || got.Region != "us-east-1" || got.Image != image || got.Issued.IsZero() {
+	if err != nil || got.Instance != made.ID || got.Account != "111122223333" || got.Region != "us-east-1" ||
+		got.Image != image || got.Issued.IsZero() {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 }
@@ -109,10 +113,14 @@ func TestAGenuineDocumentThatIsNotOfTheHostIsRefused(t *testing.T) {
 	}{
 		{"a document of another account", resigned(t, genuine, "111122223333", "444455556666"), "other account"},
 		{"a document of another region", resigned(t, genuine, `"us-east-1"`, `"eu-central-1"`), "other region"},
-		{"a document of another host of ours", with(genuine, func(e *provider.Evidence) { e.Instance = copied }), "other instance"},
+		{"a document of another host of ours", with(genuine, func(e *provider.Evidence) {
+			e.Instance = copied
+		}), "other instance"},
 		{"a document of a copy of a host", of(copied), "other instance"},
 		{"a document of another installation's host", of(foreign), "other instance"},
-		{"a document of a host of another key", with(genuine, func(e *provider.Evidence) { e.Key = "01jx0000000000000000000002" }), "other instance"},
+		{"a document of a host of another key", with(genuine, func(e *provider.Evidence) {
+			e.Key = "01jx0000000000000000000002"
+		}), "other instance"},
 		{"a document of an earlier start", resigned(t, genuine, `"pendingTime": "2`, `"pendingTime": "1`), "stale"},
 		{"a document that was changed", with(genuine, func(e *provider.Evidence) {
 			e.Document = []byte(strings.ReplaceAll(string(e.Document), made.ID, copied))
@@ -181,7 +189,8 @@ func TestForgedEvidenceCostsNoCall(t *testing.T) {
 	evidence := l.evidenceOf(t, made.ID)
 	evidence.Document = append(evidence.Document, '}')
 	before := l.Calls("DescribeInstances")
-	if _, err := p.VerifyIdentity(t.Context(), evidence); refusalOf(err) != "bad signature" || l.Calls("DescribeInstances") != before {
+	if _, err := p.VerifyIdentity(t.Context(), evidence); refusalOf(err) != "bad signature" ||
+		l.Calls("DescribeInstances") != before {
 		t.Fatalf("%v, after %d calls", err, l.Calls("DescribeInstances")-before)
 	}
 }
@@ -193,7 +202,8 @@ func TestWithoutTheCertificateNothingIsVerifiedAndTheReasonIsSaid(t *testing.T) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.VerifyIdentity(t.Context(), l.evidenceOf(t, made.ID)); refusalOf(err) != "unknown" || !strings.Contains(err.Error(), "identity_certificate") {
+	if _, err := p.VerifyIdentity(t.Context(), l.evidenceOf(t, made.ID)); refusalOf(err) != "unknown" ||
+		!strings.Contains(err.Error(), "identity_certificate") {
 		t.Fatalf("wanted what is missing, got %v", err)
 	}
 }
@@ -204,7 +214,8 @@ func TestItKeepsTheRulesOfTheContractForIdentities(t *testing.T) {
 	l := newLab(t, ec2sim.Options{})
 	client := ec2From(t, l)
 	answer, err := client.RunInstances(t.Context(), &ec2.RunInstancesInput{
-		MinCount: sdk.Int32(1), MaxCount: sdk.Int32(1), ImageId: sdk.String(image), InstanceType: "c7i.large", ClientToken: sdk.String(key),
+		MinCount: sdk.Int32(1), MaxCount: sdk.Int32(1), ImageId: sdk.String(image), InstanceType: "c7i.large",
+		ClientToken: sdk.String(key),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -213,14 +224,16 @@ func TestItKeepsTheRulesOfTheContractForIdentities(t *testing.T) {
 	evidence := l.evidenceOf(t, id)
 	tested := plugin("0.1.0", l.surroundings())
 	start := tested.New
-	tested.New = func(ctx context.Context, config settings.Config, environment provider.Environment) (provider.Provider[settings.Instance], error) {
+	tested.New = func(ctx context.Context, config settings.Config, environment provider.Environment) (
+		provider.Provider[settings.Instance], error) {
 		err := l.Tag(id, map[string]string{tagInstallation: environment.Installation, tagKey: key})
 		made, startErr := start(ctx, config, environment)
 		return made, errors.Join(err, startErr)
 	}
 	providertest.Run(t, tested, providertest.Options{
 		Provider: map[string]any{"region": "us-east-1", "identity_certificate": region().Certificate()},
-		Instance: map[string]any{"instance_types": []any{"c7i.large"}, "subnets": []any{subnet}, "security_groups": []any{group}},
-		Image:    image, OS: "linux", Arch: "x86_64", Evidence: &evidence,
+		Instance: map[string]any{"instance_types": []any{"c7i.large"}, "subnets": []any{subnet},
+			"security_groups": []any{group}},
+		Image: image, OS: "linux", Arch: "x86_64", Evidence: &evidence,
 	})
 }

@@ -32,7 +32,9 @@ func (p *cloud) imageOf(ctx context.Context, id string) (bootImage, error) {
 		return bootImage{}, err
 	}
 	if len(seen) != 1 || sdk.ToString(seen[0].RootDeviceName) == "" {
-		return bootImage{}, fmt.Errorf("the image %s isn't there, or has no root volume; use one that the account may see, with a root volume", id)
+		return bootImage{},
+			fmt.Errorf("the image %s isn't there, or has no root volume; use one that the account may see, with a root volume",
+				id)
 	}
 	one := seen[0]
 	image = bootImage{sdk.ToString(one.RootDeviceName), platformOf(string(one.Architecture))}
@@ -54,7 +56,8 @@ func (i bootImage) fits(id string, asked provider.Platform) error {
 	if asked == (provider.Platform{}) || i.platform == asked {
 		return nil
 	}
-	return fmt.Errorf("the image %s is of %s on %s, and the fleet's class of %s on %s: write an image of the class's platform",
+	return fmt.Errorf(
+		"the image %s is of %s on %s, and the fleet's class of %s on %s: write an image of the class's platform",
 		id, i.platform.OS, i.platform.Arch, asked.OS, asked.Arch)
 }
 

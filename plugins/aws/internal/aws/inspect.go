@@ -126,7 +126,8 @@ func stateOf(one types.Instance) types.InstanceStateName {
 
 // attested is what the machine has by what EC2 says, and an agent could only claim.
 func attested(one types.Instance) []string {
-	nested := one.CpuOptions != nil && one.CpuOptions.NestedVirtualization == types.NestedVirtualizationSpecificationEnabled
+	nested := one.CpuOptions != nil &&
+		one.CpuOptions.NestedVirtualization == types.NestedVirtualizationSpecificationEnabled
 	if nested || settings.Metal(string(one.InstanceType)) && !settings.Mac(string(one.InstanceType)) {
 		return []string{"kvm"}
 	}

@@ -67,7 +67,8 @@ func newLab(t *testing.T, options ec2sim.Options) *lab {
 func (l *lab) surroundings() surroundings { return surroundings{transport: l, now: l.Now} }
 
 func block() settings.Instance {
-	return settings.Instance{Types: []string{"c7i.large"}, Subnets: []string{subnet}, Groups: []string{group}, Tenancy: "default"}
+	return settings.Instance{Types: []string{"c7i.large"}, Subnets: []string{subnet}, Groups: []string{group},
+		Tenancy: "default"}
 }
 
 // start gives the plugin as a manager that starts it has it.

@@ -17,7 +17,8 @@ func encode(document []byte) string { return base64.StdEncoding.EncodeToString(d
 
 // diskOf is the root volume: always encrypted, and never left behind.
 func diskOf(root *settings.RootVolume) *types.EbsBlockDevice {
-	disk := &types.EbsBlockDevice{Encrypted: sdk.Bool(true), DeleteOnTermination: sdk.Bool(true), VolumeType: types.VolumeTypeGp3}
+	disk := &types.EbsBlockDevice{Encrypted: sdk.Bool(true), DeleteOnTermination: sdk.Bool(true),
+		VolumeType: types.VolumeTypeGp3}
 	if root == nil {
 		return disk
 	}
@@ -39,9 +40,11 @@ func diskOf(root *settings.RootVolume) *types.EbsBlockDevice {
 // choose adds what a fleet may leave out.
 func choose(input *ec2.RunInstancesInput, instance settings.Instance, spot bool) {
 	if spot {
-		input.InstanceMarketOptions = &types.InstanceMarketOptionsRequest{MarketType: types.MarketTypeSpot, SpotOptions: &types.SpotMarketOptions{
-			SpotInstanceType: types.SpotInstanceTypeOneTime, InstanceInterruptionBehavior: types.InstanceInterruptionBehaviorTerminate,
-		}}
+		input.InstanceMarketOptions = &types.InstanceMarketOptionsRequest{MarketType: types.MarketTypeSpot,
+			SpotOptions: &types.SpotMarketOptions{
+				SpotInstanceType:             types.SpotInstanceTypeOneTime,
+				InstanceInterruptionBehavior: types.InstanceInterruptionBehaviorTerminate,
+			}}
 	}
 	switch profile := instance.Profile; {
 	case strings.HasPrefix(profile, "arn:"):
@@ -100,7 +103,9 @@ func (p *cloud) zonesOf(ctx context.Context, subnets []string) (map[string]strin
 		return known, nil
 	}
 	seen, err := gather(ctx, p, ec2.NewDescribeSubnetsPaginator(p.api, &ec2.DescribeSubnetsInput{SubnetIds: unknown}),
-		func(page *ec2.DescribeSubnetsOutput) []types.Subnet { return page.Subnets }, "look at the subnets %s", strings.Join(unknown, ", "))
+		func(page *ec2.DescribeSubnetsOutput) []types.Subnet {
+			return page.Subnets
+		}, "look at the subnets %s", strings.Join(unknown, ", "))
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,8 @@ type pager[P any] interface {
 
 // gather reads a list to its end, each page at the rate of questions. It is complete
 // or an error, which says what was being done: a page that fails is never left out.
-func gather[P, T any](ctx context.Context, p *cloud, pages pager[P], items func(P) []T, doing string, arguments ...any) ([]T, error) {
+func gather[P, T any](ctx context.Context, p *cloud, pages pager[P], items func(P) []T, doing string,
+	arguments ...any) ([]T, error) {
 	var all []T
 	for pages.HasMorePages() {
 		if err := p.limits.describing.Take(ctx); err != nil {
@@ -31,13 +32,14 @@ func gather[P, T any](ctx context.Context, p *cloud, pages pager[P], items func(
 }
 
 func (p *cloud) instances(ctx context.Context, input *ec2.DescribeInstancesInput) ([]types.Instance, error) {
-	return gather(ctx, p, ec2.NewDescribeInstancesPaginator(p.api, input), func(page *ec2.DescribeInstancesOutput) []types.Instance {
-		var all []types.Instance
-		for _, reservation := range page.Reservations {
-			all = append(all, reservation.Instances...)
-		}
-		return all
-	}, "list instances")
+	return gather(ctx, p, ec2.NewDescribeInstancesPaginator(p.api, input),
+		func(page *ec2.DescribeInstancesOutput) []types.Instance {
+			var all []types.Instance
+			for _, reservation := range page.Reservations {
+				all = append(all, reservation.Instances...)
+			}
+			return all
+		}, "list instances")
 }
 
 func (p *cloud) volumes(ctx context.Context, input *ec2.DescribeVolumesInput) ([]types.Volume, error) {
@@ -45,14 +47,17 @@ func (p *cloud) volumes(ctx context.Context, input *ec2.DescribeVolumesInput) ([
 		func(page *ec2.DescribeVolumesOutput) []types.Volume { return page.Volumes }, "list volumes")
 }
 
-func (p *cloud) interfaces(ctx context.Context, input *ec2.DescribeNetworkInterfacesInput) ([]types.NetworkInterface, error) {
+func (p *cloud) interfaces(
+	ctx context.Context, input *ec2.DescribeNetworkInterfacesInput,
+) ([]types.NetworkInterface, error) {
 	return gather(ctx, p, ec2.NewDescribeNetworkInterfacesPaginator(p.api, input),
 		func(page *ec2.DescribeNetworkInterfacesOutput) []types.NetworkInterface {
 			return page.NetworkInterfaces
 		}, "list network interfaces")
 }
 
-func (p *cloud) spotRequests(ctx context.Context, input *ec2.DescribeSpotInstanceRequestsInput) ([]types.SpotInstanceRequest, error) {
+func (p *cloud) spotRequests(ctx context.Context, input *ec2.DescribeSpotInstanceRequestsInput) (
+	[]types.SpotInstanceRequest, error) {
 	return gather(ctx, p, ec2.NewDescribeSpotInstanceRequestsPaginator(p.api, input),
 		func(page *ec2.DescribeSpotInstanceRequestsOutput) []types.SpotInstanceRequest {
 			return page.SpotInstanceRequests

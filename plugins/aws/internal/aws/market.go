@@ -49,7 +49,8 @@ func (p *cloud) Offers(ctx context.Context, instance settings.Instance) (provide
 	}
 	if len(list.Offers) == 0 {
 		return provider.OfferList{}, &provider.Error{Class: provider.Invalid, Err: fmt.Errorf(
-			"none of %s is offered in %s; write other types, or a subnet in another zone", strings.Join(instance.Types, ", "), strings.Join(done, ", "))}
+			"none of %s is offered in %s; write other types, or a subnet in another zone", strings.Join(instance.Types, ", "),
+			strings.Join(done, ", "))}
 	}
 	return list, nil
 }
@@ -76,7 +77,8 @@ func leastPaid(machineType string) time.Duration {
 // for at once, so that one service that hangs doesn't take the others' time. On
 // dedicated hosts there is no spot market, and neither the list's prices nor the quotas
 // of virtual cpus are of them.
-func (p *cloud) trade(ctx context.Context, instance settings.Instance, described []types.InstanceTypeInfo) func(one types.InstanceTypeInfo, zone string) []provider.Offer {
+func (p *cloud) trade(ctx context.Context, instance settings.Instance,
+	described []types.InstanceTypeInfo) func(one types.InstanceTypeInfo, zone string) []provider.Offer {
 	ctx, end := context.WithTimeout(ctx, besides)
 	defer end()
 	shared := slices.DeleteFunc(slices.Clone(instance.Types), instance.OnHost)
@@ -92,7 +94,8 @@ func (p *cloud) trade(ctx context.Context, instance settings.Instance, described
 		var all []provider.Offer
 		for _, lifetime := range lifetimes {
 			ofSpot := lifetime.class == types.UsageClassTypeSpot
-			if !slices.Contains(one.SupportedUsageClasses, lifetime.class) || ofSpot && instance.OnHost(string(one.InstanceType)) {
+			if !slices.Contains(one.SupportedUsageClasses, lifetime.class) ||
+				ofSpot && instance.OnHost(string(one.InstanceType)) {
 				continue
 			}
 			cost := onDemand[string(one.InstanceType)]
@@ -101,8 +104,9 @@ func (p *cloud) trade(ctx context.Context, instance settings.Instance, described
 			}
 			all = append(all, provider.Offer{
 				Zone: zone, Region: p.region(), MachineType: string(one.InstanceType), Lifetime: lifetime.name, Platform: runs(one),
-				Resources: resourcesOf(one), Price: cost, BillingGrain: billingGrain, MinimumCommitment: leastPaid(string(one.InstanceType)),
-				Available: left[traded{one.InstanceType, lifetime.class}],
+				Resources: resourcesOf(one), Price: cost, BillingGrain: billingGrain,
+				MinimumCommitment: leastPaid(string(one.InstanceType)),
+				Available:         left[traded{one.InstanceType, lifetime.class}],
 			})
 		}
 		return all
@@ -134,7 +138,9 @@ func (p *cloud) typesOf(ctx context.Context, names []string) ([]types.InstanceTy
 		input.InstanceTypes = append(input.InstanceTypes, types.InstanceType(name))
 	}
 	all, err := gather(ctx, p, ec2.NewDescribeInstanceTypesPaginator(p.api, input),
-		func(page *ec2.DescribeInstanceTypesOutput) []types.InstanceTypeInfo { return page.InstanceTypes }, "look at the instance types %s", strings.Join(names, ", "))
+		func(page *ec2.DescribeInstanceTypesOutput) []types.InstanceTypeInfo {
+			return page.InstanceTypes
+		}, "look at the instance types %s", strings.Join(names, ", "))
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +156,8 @@ type place struct{ machineType, zone string }
 // offerings are the places where there are such types at all.
 func (p *cloud) offerings(ctx context.Context, names []string) (map[place]bool, error) {
 	input := &ec2.DescribeInstanceTypeOfferingsInput{
-		LocationType: types.LocationTypeAvailabilityZone, Filters: []types.Filter{{Name: sdk.String("instance-type"), Values: names}},
+		LocationType: types.LocationTypeAvailabilityZone,
+		Filters:      []types.Filter{{Name: sdk.String("instance-type"), Values: names}},
 	}
 	seen, err := gather(ctx, p, ec2.NewDescribeInstanceTypeOfferingsPaginator(p.api, input),
 		func(page *ec2.DescribeInstanceTypeOfferingsOutput) []types.InstanceTypeOffering {

@@ -22,13 +22,16 @@ func TestOffersAreWhereTheTypeIsAndWithWhatItHas(t *testing.T) {
 	}
 	var got []string
 	for _, o := range list.Offers {
-		got = append(got, fmt.Sprintf("%s %s %s %s %d %dGiB %v", o.Zone, o.MachineType, o.Lifetime, o.Platform.Arch, o.Resources.CPUMilli, o.Resources.MemoryBytes>>30, o.Resources.Named))
+		got = append(got,
+			fmt.Sprintf("%s %s %s %s %d %dGiB %v", o.Zone, o.MachineType, o.Lifetime, o.Platform.Arch, o.Resources.CPUMilli,
+				o.Resources.MemoryBytes>>30, o.Resources.Named))
 	}
 	// The last zone has no graphics.
 	want := []string{
 		"us-east-1c c7i.xlarge stable x86_64 4000 8GiB map[]", "us-east-1c c7i.xlarge preemptible x86_64 4000 8GiB map[]",
 		"us-east-1c c7g.xlarge stable arm64 4000 8GiB map[]", "us-east-1c c7g.xlarge preemptible arm64 4000 8GiB map[]",
-		"us-east-1a g5.12xlarge stable x86_64 48000 192GiB map[gpu/a10g:4]", "us-east-1a g5.12xlarge preemptible x86_64 48000 192GiB map[gpu/a10g:4]",
+		"us-east-1a g5.12xlarge stable x86_64 48000 192GiB map[gpu/a10g:4]",
+		"us-east-1a g5.12xlarge preemptible x86_64 48000 192GiB map[gpu/a10g:4]",
 		"us-east-1a c7i.xlarge stable x86_64 4000 8GiB map[]", "us-east-1a c7i.xlarge preemptible x86_64 4000 8GiB map[]",
 		"us-east-1a c7g.xlarge stable arm64 4000 8GiB map[]", "us-east-1a c7g.xlarge preemptible arm64 4000 8GiB map[]",
 	}
@@ -62,7 +65,8 @@ func TestATypeThatIsInNoneOfTheZonesIsAFaultOfTheBlock(t *testing.T) {
 	l := newLab(t, ec2sim.Options{})
 	instance := block()
 	instance.Types, instance.Subnets = []string{"g5.xlarge"}, []string{"subnet-0a000000000000003"}
-	if _, err := l.start(t).Offers(t.Context(), instance); err == nil || classOf(err) != provider.Invalid || !strings.Contains(err.Error(), "us-east-1c") {
+	if _, err := l.start(t).Offers(t.Context(), instance); err == nil || classOf(err) != provider.Invalid ||
+		!strings.Contains(err.Error(), "us-east-1c") {
 		t.Fatalf("wanted a complaint that names the zone, got %v", err)
 	}
 }
@@ -94,7 +98,8 @@ func TestImageOfOtherPlatformIsRefused(t *testing.T) {
 		of    provider.Platform
 		says  string // empty: it is made
 	}{
-		{image, provider.Platform{OS: "linux", Arch: "arm64"}, image + " is of linux on x86_64, and the fleet's class of linux on arm64"},
+		{image, provider.Platform{OS: "linux", Arch: "arm64"},
+			image + " is of linux on x86_64, and the fleet's class of linux on arm64"},
 		{image, provider.Platform{OS: "windows", Arch: "x86_64"}, "the fleet's class of windows on x86_64"},
 		{"ami-0a000000000000003", provider.Platform{OS: "linux", Arch: "arm64"}, "is of darwin on arm64"},
 		{image, provider.Platform{OS: "linux", Arch: "x86_64"}, ""},
@@ -105,7 +110,8 @@ func TestImageOfOtherPlatformIsRefused(t *testing.T) {
 		switch {
 		case c.says == "" && err != nil:
 			t.Errorf("%s for %v: %v", c.image, c.of, err)
-		case c.says != "" && (!provider.IsNotCreated(err) || classOf(err) != provider.Invalid || !strings.Contains(err.Error(), c.says)):
+		case c.says != "" &&
+			(!provider.IsNotCreated(err) || classOf(err) != provider.Invalid || !strings.Contains(err.Error(), c.says)):
 			t.Errorf("%s for %v: wanted a complaint that says %q, got %v", c.image, c.of, c.says, err)
 		}
 	}

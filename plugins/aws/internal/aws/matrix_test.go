@@ -27,10 +27,12 @@ func TestALostAnswerMakesExactlyOneMachine(t *testing.T) {
 	}{
 		{name: "the request is cut off before it has an effect", fault: ec2sim.Fault{}},
 		{name: "the service fails before the effect", fault: ec2sim.Fault{Status: 500, Code: "InternalError"}},
-		{name: "the request is refused for want of capacity", fault: ec2sim.Fault{Status: 500, Code: "InsufficientInstanceCapacity"}, proven: true},
+		{name: "the request is refused for want of capacity",
+			fault: ec2sim.Fault{Status: 500, Code: "InsufficientInstanceCapacity"}, proven: true},
 		{name: "the request is throttled", fault: ec2sim.Fault{Status: 503, Code: "RequestLimitExceeded"}, proven: true},
 		{name: "the answer is cut off after the effect", fault: ec2sim.Fault{After: true}, made: true},
-		{name: "the service fails after the effect", fault: ec2sim.Fault{After: true, Status: 500, Code: "InternalError"}, made: true},
+		{name: "the service fails after the effect", fault: ec2sim.Fault{After: true, Status: 500, Code: "InternalError"},
+			made: true},
 		{name: "the answer is lost and the list lags", fault: ec2sim.Fault{After: true}, made: true,
 			delays: ec2sim.Delays{Visible: 20 * time.Second, Flapping: 20 * time.Second}},
 	} {
@@ -117,8 +119,10 @@ func TestTheSameKeyForAnotherRequestIsAConflictAndNoProof(t *testing.T) {
 
 // A list that breaks off in the middle is an error, and never a shorter list.
 func TestAListThatBreaksOffIsIncomplete(t *testing.T) {
-	for _, operation := range []string{"DescribeInstances", "DescribeVolumes", "DescribeNetworkInterfaces", "DescribeSpotInstanceRequests"} {
-		for _, fault := range []ec2sim.Fault{{}, {Status: 503, Code: "RequestLimitExceeded"}, {Status: 403, Code: "UnauthorizedOperation"}} {
+	for _, operation := range []string{"DescribeInstances", "DescribeVolumes", "DescribeNetworkInterfaces",
+		"DescribeSpotInstanceRequests"} {
+		for _, fault := range []ec2sim.Fault{{}, {Status: 503, Code: "RequestLimitExceeded"},
+			{Status: 403, Code: "UnauthorizedOperation"}} {
 			l := newLab(t, ec2sim.Options{LargestPage: 1})
 			p := l.start(t)
 			fault.Operation = operation

@@ -58,8 +58,12 @@ func (p *cloud) batchTags(asked batchRequest, alike request) (map[string]string,
 			words = append(words, member.Tags[name])
 		}
 		text := strings.Join(words, " ")
-		if len(strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' })) != len(words) || len(text) > longestTag {
-			return nil, fmt.Errorf("the tags of %s can't be told with those of its batch: each of %s needs a value without a space or a comma, and together they have at most %d characters",
+		if len(strings.FieldsFunc(text, func(r rune) bool {
+			return r == ' ' || r == ','
+		})) != len(words) || len(text) > longestTag {
+			return nil, fmt.Errorf(
+				"the tags of %s can't be told with those of its batch: each of %s needs a value without a space or a comma, and "+
+					"together they have at most %d characters",
 				member.Key, strings.Join(own, ", "), longestTag)
 		}
 		if chunk != "" && len(chunk)+1+len(text) > longestTag {
@@ -69,7 +73,9 @@ func (p *cloud) batchTags(asked batchRequest, alike request) (map[string]string,
 		all[fmt.Sprintf("%s%02d", tagMembers, n)] = chunk
 	}
 	if len(all) > tagsOfAResource {
-		return nil, fmt.Errorf("a batch of %d has %d tags, and the API takes %d: lower batch in the fleet's block, or have fewer tags in its instance block",
+		return nil, fmt.Errorf(
+			"a batch of %d has %d tags, and the API takes %d: lower batch in the fleet's block, or have fewer tags in its "+
+				"instance block",
 			len(asked.Members), len(all), tagsOfAResource)
 	}
 	return all, nil

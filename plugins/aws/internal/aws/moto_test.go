@@ -56,7 +56,8 @@ func newMoto(t *testing.T) *moto {
 	server := exec.CommandContext(ctx, program, "-H", "127.0.0.1", "-p", "0")
 	// Its own SDK trips over settings that are there for the plugin's.
 	others := slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "AWS_") })
-	server.Env = append(others, "MOTO_EC2_ENABLE_INSTANCE_TYPE_VALIDATION=1", "MOTO_ENABLE_AMI_VALIDATION=1", "PYTHONUNBUFFERED=1")
+	server.Env = append(others, "MOTO_EC2_ENABLE_INSTANCE_TYPE_VALIDATION=1", "MOTO_ENABLE_AMI_VALIDATION=1",
+		"PYTHONUNBUFFERED=1")
 	said, saying := io.Pipe()
 	server.Stdout, server.Stderr = saying, saying
 	if err := server.Start(); err != nil {
@@ -108,7 +109,8 @@ func (m *moto) surroundings() surroundings { return surroundings{transport: m, n
 func (m *moto) start(t *testing.T) *cloud {
 	t.Helper()
 	config := settings.Config{Region: "us-east-1", Endpoint: m.endpoint, CallTimeout: time.Minute}
-	made, err := m.surroundings().newCloud(t.Context(), config, provider.Environment{Installation: "test", Logger: slog.New(slog.DiscardHandler)})
+	made, err := m.surroundings().newCloud(t.Context(), config,
+		provider.Environment{Installation: "test", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +120,8 @@ func (m *moto) start(t *testing.T) *cloud {
 // findNetwork finds what a fresh account of moto has.
 func (m *moto) findNetwork(t *testing.T, api *ec2.Client) {
 	t.Helper()
-	images, err := api.DescribeImages(t.Context(), &ec2.DescribeImagesInput{Filters: []types.Filter{{Name: sdk.String("architecture"), Values: []string{"x86_64"}}}})
+	images, err := api.DescribeImages(t.Context(),
+		&ec2.DescribeImagesInput{Filters: []types.Filter{{Name: sdk.String("architecture"), Values: []string{"x86_64"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +139,8 @@ func (m *moto) findNetwork(t *testing.T, api *ec2.Client) {
 	if linux < 0 || len(subnets.Subnets) == 0 || len(groups.SecurityGroups) == 0 {
 		t.Fatal("moto's account has no image for Linux, no subnet or no security group")
 	}
-	m.image, m.subnet, m.group = *images.Images[linux].ImageId, *subnets.Subnets[0].SubnetId, *groups.SecurityGroups[0].GroupId
+	m.image, m.subnet, m.group = *images.Images[linux].ImageId, *subnets.Subnets[0].SubnetId,
+		*groups.SecurityGroups[0].GroupId
 }
 
 func (m *moto) asked(key string) request {
@@ -144,8 +148,9 @@ func (m *moto) asked(key string) request {
 	one.Key, one.Image = key, m.image
 	one.Tags["forgeyard-key"] = key
 	// Moto wants to be told a size that EC2 takes from the image.
-	one.Instance = settings.Instance{Types: []string{"c5.large"}, Subnets: []string{m.subnet}, Groups: []string{m.group}, Tenancy: "default",
-		Root: &settings.RootVolume{Size: 16, Type: "gp3"}}
+	one.Instance = settings.Instance{Types: []string{"c5.large"}, Subnets: []string{m.subnet}, Groups: []string{m.group},
+		Tenancy: "default",
+		Root:    &settings.RootVolume{Size: 16, Type: "gp3"}}
 	return one
 }
 
@@ -195,8 +200,9 @@ func (m *moto) keepsTheRules(t *testing.T) {
 	tested.ListSettle = 100 * time.Millisecond
 	providertest.Run(t, tested, providertest.Options{
 		Provider: map[string]any{"region": "us-east-1", "endpoint": m.endpoint},
-		Instance: map[string]any{"instance_types": []any{"c5.large"}, "subnets": []any{m.subnet}, "security_groups": []any{m.group},
-			"root_volume": map[string]any{"size": 16}},
+		Instance: map[string]any{"instance_types": []any{"c5.large"}, "subnets": []any{m.subnet},
+			"security_groups": []any{m.group},
+			"root_volume":     map[string]any{"size": 16}},
 		Image: m.image, OS: "linux", Arch: "x86_64", AllowCreate: true,
 		Outage: func(context.Context) (func(context.Context) error, error) {
 			m.down.Store(true)
@@ -216,14 +222,18 @@ func (m *moto) isAsAskedFor(t *testing.T, p *cloud) {
 		t.Fatalf("%v, %v", seen, err)
 	}
 	one := seen[0]
-	if sdk.ToString(one.ClientToken) != key || one.KeyName != nil || sdk.ToString(one.SubnetId) != m.subnet || one.InstanceType != "c5.large" {
-		t.Errorf("its token is %q, its key pair %v, its subnet %s, its type %s", sdk.ToString(one.ClientToken), one.KeyName, sdk.ToString(one.SubnetId), one.InstanceType)
+	if sdk.ToString(one.ClientToken) != key || one.KeyName != nil || sdk.ToString(one.SubnetId) != m.subnet ||
+		one.InstanceType != "c5.large" {
+		t.Errorf("its token is %q, its key pair %v, its subnet %s, its type %s", sdk.ToString(one.ClientToken), one.KeyName,
+			sdk.ToString(one.SubnetId), one.InstanceType)
 	}
-	if got := one.MetadataOptions; got == nil || got.HttpTokens != types.HttpTokensStateRequired || sdk.ToInt32(got.HttpPutResponseHopLimit) != 1 {
+	if got := one.MetadataOptions; got == nil || got.HttpTokens != types.HttpTokensStateRequired ||
+		sdk.ToInt32(got.HttpPutResponseHopLimit) != 1 {
 		t.Errorf("its metadata service is %+v", got)
 	}
 	volumes, err := p.volumes(t.Context(), &ec2.DescribeVolumesInput{Filters: p.ours(key)})
-	if err != nil || len(volumes) != 1 || holderOf(volumes[0]) != made.ID || read(volumes[0].Tags)["forgeyard-proof"] == "" || !sdk.ToBool(volumes[0].Encrypted) {
+	if err != nil || len(volumes) != 1 || holderOf(volumes[0]) != made.ID ||
+		read(volumes[0].Tags)["forgeyard-proof"] == "" || !sdk.ToBool(volumes[0].Encrypted) {
 		t.Errorf("its volumes are %+v, %v", volumes, err)
 	}
 	m.end(t, p, made.ID, key)
@@ -259,7 +269,8 @@ func (m *moto) refuses(t *testing.T, p *cloud) {
 	} {
 		one := m.asked("01jm0000000000000000000006")
 		corrupt(&one)
-		if _, err := p.Provision(t.Context(), one); !provider.IsNotCreated(err) || classOf(err) != provider.Invalid || codeOf(err) != code {
+		if _, err := p.Provision(t.Context(), one); !provider.IsNotCreated(err) || classOf(err) != provider.Invalid ||
+			codeOf(err) != code {
 			t.Errorf("wanted %s as proof that nothing was made, got %v", code, err)
 		}
 	}

@@ -19,7 +19,8 @@ import (
 // ec2From is a client over a transport.
 func ec2From(t *testing.T, transport http.RoundTripper) *ec2.Client {
 	t.Helper()
-	loaded, err := config.LoadDefaultConfig(t.Context(), config.WithRegion("us-east-1"), config.WithHTTPClient(&http.Client{Transport: transport}),
+	loaded, err := config.LoadDefaultConfig(t.Context(), config.WithRegion("us-east-1"),
+		config.WithHTTPClient(&http.Client{Transport: transport}),
 		config.WithRetryer(func() sdk.Retryer { return sdk.NopRetryer{} }))
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +37,8 @@ func asksForMore(body, operation string) bool {
 func more(t *testing.T, p *cloud, like request, tags map[string]string) string {
 	t.Helper()
 	answer, err := p.api.RunInstances(t.Context(), &ec2.RunInstancesInput{
-		MinCount: sdk.Int32(1), MaxCount: sdk.Int32(1), ImageId: sdk.String(like.Image), InstanceType: types.InstanceType(like.Instance.Types[0]),
+		MinCount: sdk.Int32(1), MaxCount: sdk.Int32(1), ImageId: sdk.String(like.Image),
+		InstanceType:      types.InstanceType(like.Instance.Types[0]),
 		TagSpecifications: []types.TagSpecification{{ResourceType: types.ResourceTypeInstance, Tags: written(tags)}},
 	})
 	if err != nil {
@@ -56,7 +58,8 @@ func aCopyIsReportedAndSurvives(t *testing.T, p *cloud, one request) {
 		t.Fatal(err)
 	}
 	copied := more(t, p, one, p.tagsOf(&one))
-	if state, err := p.Terminate(t.Context(), provider.Ref{ID: copied, Key: one.Key}); state != provider.Refused || err == nil {
+	if state, err := p.Terminate(t.Context(), provider.Ref{ID: copied, Key: one.Key}); state != provider.Refused ||
+		err == nil {
 		t.Fatalf("the copy isn't ours, and Terminate says %v, %v", state, err)
 	}
 	if _, err := p.Terminate(t.Context(), provider.Ref{Key: one.Key}); err != nil {
@@ -66,7 +69,8 @@ func aCopyIsReportedAndSurvives(t *testing.T, p *cloud, one request) {
 	if len(instances) != 1 || instances[0].ID != copied || !strings.Contains(instances[0].Detail, "copy") {
 		t.Fatalf("wanted the copy %s alone, named as one, and not %s: %v", copied, made.ID, instances)
 	}
-	if state, err := p.Terminate(t.Context(), provider.Ref{ID: made.ID, Key: one.Key}); state != provider.Gone || err != nil {
+	if state, err := p.Terminate(t.Context(), provider.Ref{ID: made.ID, Key: one.Key}); state != provider.Gone ||
+		err != nil {
 		t.Fatalf("the copy keeps its original from being gone: %v, %v", state, err)
 	}
 }
@@ -129,7 +133,8 @@ func TestWhatAMachineLeavesBehindIsListedAndRemoved(t *testing.T) {
 		t.Fatalf("wanted a volume and an interface with their proof, of %s: %v", id, parts)
 	}
 	for _, part := range parts {
-		if state, err := p.Terminate(t.Context(), provider.Ref{ID: part.ID, Key: key}); state != provider.Refused || err == nil {
+		if state, err := p.Terminate(t.Context(), provider.Ref{ID: part.ID, Key: key}); state != provider.Refused ||
+			err == nil {
 			t.Fatalf("%s is held by its machine, and Terminate says %v, %v", part.ID, state, err)
 		}
 	}
@@ -165,7 +170,8 @@ func TestASpotRequestThatOutlivesItsMachineIsCancelled(t *testing.T) {
 			t.Fatal(err)
 		}
 		if byID {
-			if _, err := p.api.TerminateInstances(t.Context(), &ec2.TerminateInstancesInput{InstanceIds: []string{made.ID}}); err != nil {
+			if _, err := p.api.TerminateInstances(t.Context(),
+				&ec2.TerminateInstancesInput{InstanceIds: []string{made.ID}}); err != nil {
 				t.Fatal(err)
 			}
 			_, parts := list(t.Context(), t, p)
@@ -188,7 +194,8 @@ func TestAShortageNamesItsOfferSoThatTheNextIsTried(t *testing.T) {
 	one := asked()
 	one.Offers = []provider.Offer{{Zone: "us-east-1a", MachineType: "c7i.large", Lifetime: "stable"}}
 	_, err := p.Provision(t.Context(), one)
-	if !provider.IsNotCreated(err) || classOf(err) != provider.Capacity || !strings.Contains(err.Error(), "InsufficientInstanceCapacity") {
+	if !provider.IsNotCreated(err) || classOf(err) != provider.Capacity ||
+		!strings.Contains(err.Error(), "InsufficientInstanceCapacity") {
 		t.Fatalf("wanted a proven shortage, got %v", err)
 	}
 }
@@ -214,7 +221,8 @@ func TestWhatSomebodyGaveAMachinesKeyOutlivesTheMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.api.TerminateInstances(t.Context(), &ec2.TerminateInstancesInput{InstanceIds: []string{*answer.Instances[0].InstanceId}}); err != nil {
+	if _, err := p.api.TerminateInstances(t.Context(),
+		&ec2.TerminateInstancesInput{InstanceIds: []string{*answer.Instances[0].InstanceId}}); err != nil {
 		t.Fatal(err)
 	}
 	l.Advance(2 * time.Minute)
@@ -249,11 +257,13 @@ func TestWhatAMachineThatIsNotShownLeftBehindIsRemovedByItsOwnId(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := *answer.Instances[0].InstanceId
-	if _, err := p.api.TerminateInstances(t.Context(), &ec2.TerminateInstancesInput{InstanceIds: []string{id}}); err != nil {
+	if _, err := p.api.TerminateInstances(t.Context(),
+		&ec2.TerminateInstancesInput{InstanceIds: []string{id}}); err != nil {
 		t.Fatal(err)
 	}
 	l.Advance(2 * time.Hour)
-	if state, err := p.Terminate(t.Context(), provider.Ref{ID: id, Key: key}); state != provider.Gone || err != nil || l.Calls("DeleteVolume") != 0 {
+	if state, err := p.Terminate(t.Context(), provider.Ref{ID: id, Key: key}); state != provider.Gone || err != nil ||
+		l.Calls("DeleteVolume") != 0 {
 		t.Fatalf("it isn't shown, and Terminate says %v, %v with %d volumes deleted", state, err, l.Calls("DeleteVolume"))
 	}
 	_, parts := list(t.Context(), t, p)

@@ -24,7 +24,8 @@ const (
 // kindOf is the kind of what an id names; empty: nothing that belongs to a machine.
 func kindOf(id string) string {
 	for prefix, kind := range map[string]string{
-		settings.VolumeID: kindVolume, settings.InterfaceID: kindInterface, settings.SpotRequestID: kindSpot, settings.HostID: kindHost,
+		settings.VolumeID: kindVolume, settings.InterfaceID: kindInterface, settings.SpotRequestID: kindSpot,
+		settings.HostID: kindHost,
 	} {
 		if strings.HasPrefix(id, prefix) {
 			return kind
@@ -49,8 +50,9 @@ type part struct {
 // resource is the part as the manager has it, with the tags of whose it is.
 func (one part) resource(l labels) provider.Resource {
 	r := provider.Resource{
-		ID: one.id, Key: l.key(), Fleet: l[tagFleet], Tags: l.host(), BelongsTo: one.holder, Kind: one.kind, State: provider.Running,
-		Zone: one.zone, Created: one.created, MachineType: one.machineType, BilledUntil: one.paidUntil, Detail: one.kept,
+		ID: one.id, Key: l.key(), Fleet: l[tagFleet], Tags: l.host(), BelongsTo: one.holder, Kind: one.kind,
+		State: provider.Running,
+		Zone:  one.zone, Created: one.created, MachineType: one.machineType, BilledUntil: one.paidUntil, Detail: one.kept,
 	}
 	if one.kept != "" && (one.foreign || one.holder == "") {
 		r.Kind, r.Key = kindAsset, ""
@@ -104,8 +106,9 @@ func (p *cloud) volumeParts(ctx context.Context, input *ec2.DescribeVolumesInput
 	seen, err := p.volumes(ctx, input)
 	var found []part
 	for _, one := range seen {
-		found = append(found, part{kind: kindVolume, id: sdk.ToString(one.VolumeId), labels: read(one.Tags), holder: holderOf(one),
-			zone: sdk.ToString(one.AvailabilityZone), created: sdk.ToTime(one.CreateTime)})
+		found = append(found,
+			part{kind: kindVolume, id: sdk.ToString(one.VolumeId), labels: read(one.Tags), holder: holderOf(one),
+				zone: sdk.ToString(one.AvailabilityZone), created: sdk.ToTime(one.CreateTime)})
 	}
 	return found, err
 }
@@ -124,8 +127,9 @@ func (p *cloud) interfaceParts(ctx context.Context, input *ec2.DescribeNetworkIn
 	seen, err := p.interfaces(ctx, input)
 	var found []part
 	for _, one := range seen {
-		found = append(found, part{kind: kindInterface, id: sdk.ToString(one.NetworkInterfaceId), labels: read(one.TagSet), holder: userOf(one),
-			zone: sdk.ToString(one.AvailabilityZone)})
+		found = append(found,
+			part{kind: kindInterface, id: sdk.ToString(one.NetworkInterfaceId), labels: read(one.TagSet), holder: userOf(one),
+				zone: sdk.ToString(one.AvailabilityZone)})
 	}
 	return found, err
 }
@@ -147,8 +151,10 @@ func (p *cloud) spotParts(ctx context.Context, input *ec2.DescribeSpotInstanceRe
 		if one.State != types.SpotInstanceStateOpen && one.State != types.SpotInstanceStateActive {
 			continue
 		}
-		found = append(found, part{kind: kindSpot, id: sdk.ToString(one.SpotInstanceRequestId), labels: read(one.Tags), holder: sdk.ToString(one.InstanceId),
-			zone: sdk.ToString(one.LaunchedAvailabilityZone), created: sdk.ToTime(one.CreateTime)})
+		found = append(found,
+			part{kind: kindSpot, id: sdk.ToString(one.SpotInstanceRequestId), labels: read(one.Tags),
+				holder: sdk.ToString(one.InstanceId),
+				zone:   sdk.ToString(one.LaunchedAvailabilityZone), created: sdk.ToTime(one.CreateTime)})
 	}
 	return found, err
 }
@@ -157,8 +163,9 @@ func (p *cloud) hostParts(ctx context.Context, input *ec2.DescribeHostsInput) ([
 	seen, err := p.hosts(ctx, input)
 	var found []part
 	for _, one := range seen {
-		found = append(found, part{kind: kindHost, id: one.id, labels: one.labels, holder: one.occupant, zone: one.zone, created: one.allocated,
-			machineType: one.machineType, paidUntil: one.paidUntil(), kept: one.kept(p.now()), foreign: one.foreign})
+		found = append(found,
+			part{kind: kindHost, id: one.id, labels: one.labels, holder: one.occupant, zone: one.zone, created: one.allocated,
+				machineType: one.machineType, paidUntil: one.paidUntil(), kept: one.kept(p.now()), foreign: one.foreign})
 	}
 	return found, err
 }

@@ -34,7 +34,9 @@ func (p *cloud) place(ctx context.Context, asked request, input *ec2.RunInstance
 	seen = slices.DeleteFunc(seen, func(h host) bool { return h.foreign })
 	wanted := host{zone: zones[subnet], machineType: machineType}
 	slices.SortFunc(seen, func(a, b host) int { return cmp.Or(a.allocated.Compare(b.allocated), cmp.Compare(a.id, b.id)) })
-	if at := slices.IndexFunc(seen, func(h host) bool { return h.fits(wanted) && h.labels.key() == asked.Key }); at >= 0 && p.claims.take(seen[at].id, asked.Key) {
+	if at := slices.IndexFunc(seen, func(h host) bool {
+		return h.fits(wanted) && h.labels.key() == asked.Key
+	}); at >= 0 && p.claims.take(seen[at].id, asked.Key) {
 		if seen[at].free(p.now()) {
 			return p.keep(ctx, asked, seen[at].id) // its claim has run out, or was given back
 		}
@@ -44,7 +46,8 @@ func (p *cloud) place(ctx context.Context, asked request, input *ec2.RunInstance
 		return id, err
 	}
 	if !p.claims.begin(asked, seen) {
-		return "", p.notMade(asked, provider.Capacity, &provider.Error{Zone: wanted.zone, MachineType: machineType, Err: noHost(asked, wanted, seen, p.now())})
+		return "", p.notMade(asked, provider.Capacity,
+			&provider.Error{Zone: wanted.zone, MachineType: machineType, Err: noHost(asked, wanted, seen, p.now())})
 	}
 	if id, err = p.claim(ctx, asked, wanted, seen, false); err != nil || id != "" {
 		return id, err
@@ -62,7 +65,8 @@ func (h host) fits(wanted host) bool {
 func (p *cloud) claim(ctx context.Context, asked request, wanted host, seen []host, own bool) (id string, err error) {
 	now := p.now()
 	for _, one := range seen {
-		if !one.fits(wanted) || (one.labels[tagFleet] == asked.Fleet) != own || !one.free(now) || !p.claims.take(one.id, asked.Key) {
+		if !one.fits(wanted) || (one.labels[tagFleet] == asked.Fleet) != own || !one.free(now) ||
+			!p.claims.take(one.id, asked.Key) {
 			continue
 		}
 		return p.keep(ctx, asked, one.id)
@@ -111,7 +115,8 @@ func (p *cloud) allocate(ctx context.Context, asked request, wanted host) (id st
 	}
 	if len(answer.HostIds) != 1 {
 		p.recent.doubt(asked.Key)
-		return "", fmt.Errorf("allocate a dedicated host for the key %s: the answer names %d hosts, and one was asked for", asked.Key, len(answer.HostIds))
+		return "", fmt.Errorf("allocate a dedicated host for the key %s: the answer names %d hosts, and one was asked for",
+			asked.Key, len(answer.HostIds))
 	}
 	p.claims.take(answer.HostIds[0], asked.Key)
 	p.claims.made(asked.Key, answer.HostIds[0])
@@ -139,7 +144,8 @@ func hostToken(key string) string {
 func (p *cloud) giveBack(ctx context.Context, id, key string) {
 	p.claims.drop(id, key)
 	if err := p.tag(ctx, id, map[string]string{tagClaimed: claimOver}); err != nil {
-		p.logger.Warn("a dedicated host whose launch was refused couldn't be given back", "host", id, "free_after", claimLife, "error", err)
+		p.logger.Warn("a dedicated host whose launch was refused couldn't be given back", "host", id, "free_after",
+			claimLife, "error", err)
 	}
 }
 
@@ -171,6 +177,8 @@ func noHost(asked request, wanted host, seen []host, now time.Time) error {
 		}
 		doing = append(doing, one.id+": "+what)
 	}
-	return fmt.Errorf("no dedicated host of %s in %s is free, and %s has the %d that max_hosts allows (%s); wait for one, or raise max_hosts",
+	return fmt.Errorf(
+		"no dedicated host of %s in %s is free, and %s has the %d that max_hosts allows (%s); wait for one, or "+
+			"raise max_hosts",
 		wanted.machineType, wanted.zone, asked.Fleet, asked.Instance.MaxHosts, strings.Join(doing, "; "))
 }

@@ -20,7 +20,8 @@ func TestAHostIsUsedAgainOnceItIsPreparedAndNeverBefore(t *testing.T) {
 	l.Advance(time.Hour)
 	l.gone(t, p, made.ID, key)
 	_, err := p.Provision(t.Context(), askedMac(secondKey, 1))
-	if !provider.IsNotCreated(err) || classOf(err) != provider.Capacity || !strings.Contains(err.Error(), first.id+": it is being prepared") || !strings.Contains(err.Error(), "max_hosts") {
+	if !provider.IsNotCreated(err) || classOf(err) != provider.Capacity ||
+		!strings.Contains(err.Error(), first.id+": it is being prepared") || !strings.Contains(err.Error(), "max_hosts") {
 		t.Fatalf("wanted a shortage that says what the host is doing, got %v", err)
 	}
 	if l.Calls("CreateTags") != 0 || l.Calls("RunInstances") != 1 {
@@ -29,14 +30,17 @@ func TestAHostIsUsedAgainOnceItIsPreparedAndNeverBefore(t *testing.T) {
 	l.Advance(270 * time.Minute)
 	p = l.start(t) // it knows nothing but the account
 	again := launched(t, p, askedMac(secondKey, 1))
-	if now := oneHost(t, p); now.id != first.id || now.occupant != again.ID || now.labels.key() != secondKey || l.Calls("AllocateHosts") != 1 {
+	if now := oneHost(t, p); now.id != first.id || now.occupant != again.ID || now.labels.key() != secondKey ||
+		l.Calls("AllocateHosts") != 1 {
 		t.Fatalf("wanted %s on the host %s, which is its own now: %+v", again.ID, first.id, now)
 	}
-	if shown := shownHost(t, p); shown.Key != secondKey || shown.BelongsTo != again.ID || shown.Tags["forgeyard-proof"] != "v1-k1-"+secondKey {
+	if shown := shownHost(t, p); shown.Key != secondKey || shown.BelongsTo != again.ID ||
+		shown.Tags["forgeyard-proof"] != "v1-k1-"+secondKey {
 		t.Fatalf("the host is listed as another's: %+v", shown)
 	}
 	// The first key has nothing to do with it any more.
-	if state, err := p.Terminate(t.Context(), provider.Ref{ID: first.id, Key: key}); state != provider.Refused || err == nil {
+	if state, err := p.Terminate(t.Context(), provider.Ref{ID: first.id, Key: key}); state != provider.Refused ||
+		err == nil {
 		t.Fatalf("Terminate of the host by its former key says %v, %v", state, err)
 	}
 	l.gone(t, p, again.ID, secondKey)
@@ -52,7 +56,8 @@ func TestWhileAHostIsPreparedAnotherIsAllocatedAsFarAsTheFleetMay(t *testing.T) 
 	if seen := held(t, p); len(seen) != 2 {
 		t.Fatalf("wanted a second host, got %+v", seen)
 	}
-	if _, err := p.Provision(t.Context(), askedMac(thirdKey, 2)); !provider.IsNotCreated(err) || classOf(err) != provider.Capacity || l.Calls("AllocateHosts") != 2 {
+	if _, err := p.Provision(t.Context(), askedMac(thirdKey, 2)); !provider.IsNotCreated(err) ||
+		classOf(err) != provider.Capacity || l.Calls("AllocateHosts") != 2 {
 		t.Fatalf("wanted no third host, got %v", err)
 	}
 }
@@ -94,7 +99,8 @@ func TestALostAnswerOfAnAllocationMakesExactlyOneHost(t *testing.T) {
 		{name: "the request is throttled", fault: ec2sim.Fault{Status: 503, Code: "RequestLimitExceeded"}, proven: true},
 		{name: "the answer is cut off after the effect", fault: ec2sim.Fault{After: true}},
 		{name: "the service fails after the effect", fault: ec2sim.Fault{After: true, Status: 500, Code: "InternalError"}},
-		{name: "the answer is lost and the lists lag", fault: ec2sim.Fault{After: true}, delays: ec2sim.Delays{Visible: 30 * time.Second}},
+		{name: "the answer is lost and the lists lag", fault: ec2sim.Fault{After: true},
+			delays: ec2sim.Delays{Visible: 30 * time.Second}},
 	} {
 		for _, restarts := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, restarts %v", c.name, restarts), func(t *testing.T) {
@@ -159,7 +165,9 @@ func TestALostAnswerOfALaunchOnAHostMakesOneMachineOnTheSameHost(t *testing.T) {
 		made := launched(t, p, askedMac(key, 2))
 		l.Advance(time.Minute)
 		seen := held(t, p)
-		if len(seen) != 2 || !slices.ContainsFunc(seen, func(h host) bool { return h.labels.key() == key && h.occupant == made.ID }) {
+		if len(seen) != 2 || !slices.ContainsFunc(seen, func(h host) bool {
+			return h.labels.key() == key && h.occupant == made.ID
+		}) {
 			t.Fatalf("effect %v: wanted %s on the host of its key, and two hosts: %+v", after, made.ID, seen)
 		}
 		if instances, _ := list(t.Context(), t, p); len(instances) != 2 {
@@ -184,7 +192,8 @@ func TestTheHostOfARefusedLaunchIsThereForTheNextKeyAtOnce(t *testing.T) {
 // A key that comes again after its refusal has its host again, for as long as any.
 func TestAKeyThatComesAgainAfterARefusalHasItsHostForItself(t *testing.T) {
 	l := newLab(t, ec2sim.Options{})
-	for _, fault := range []ec2sim.Fault{{Operation: "RunInstances", Code: "VcpuLimitExceeded"}, {Operation: "RunInstances"}} {
+	for _, fault := range []ec2sim.Fault{{Operation: "RunInstances", Code: "VcpuLimitExceeded"},
+		{Operation: "RunInstances"}} {
 		l.Inject(fault)
 		if _, err := l.start(t).Provision(t.Context(), askedMac(key, 1)); err == nil {
 			t.Fatal("the launch failed")
@@ -283,7 +292,8 @@ func TestKeysAtOnceShareNoFreeHost(t *testing.T) {
 	close(seen)
 	slow.Wait()
 	hosts := held(t, p)
-	if failed != nil || len(hosts) != 2 || hosts[0].labels.key() != thirdKey || hosts[1].labels.key() != secondKey || l.Calls("AllocateHosts") != 2 {
+	if failed != nil || len(hosts) != 2 || hosts[0].labels.key() != thirdKey || hosts[1].labels.key() != secondKey ||
+		l.Calls("AllocateHosts") != 2 {
 		t.Fatalf("wanted one machine on the free host and one on a new one: %v, %+v", failed, hosts)
 	}
 }
@@ -316,7 +326,8 @@ func TestTheHostOfARefusedLaunchCountsBeforeAnyListShowsIt(t *testing.T) {
 	if _, err := p.Provision(t.Context(), askedMac(key, 1)); !provider.IsNotCreated(err) {
 		t.Fatalf("wanted a proven refusal, got %v", err)
 	}
-	if _, err := p.Provision(t.Context(), askedMac(secondKey, 1)); classOf(err) != provider.Capacity || l.Calls("AllocateHosts") != 1 {
+	if _, err := p.Provision(t.Context(), askedMac(secondKey, 1)); classOf(err) != provider.Capacity ||
+		l.Calls("AllocateHosts") != 1 {
 		t.Fatalf("the fleet has its one host, and %d were allocated: %v", l.Calls("AllocateHosts"), err)
 	}
 	l.Advance(time.Minute)

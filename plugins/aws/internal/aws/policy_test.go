@@ -24,7 +24,8 @@ var labs struct {
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 {
-		unfiltered := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" && !testing.Short()
+		unfiltered := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" &&
+			!testing.Short()
 		if wrong := policyAgainstCalls(unfiltered); len(wrong) > 0 {
 			fmt.Println("FAIL: the policy and what the plugin calls differ:")
 			for _, line := range wrong {

@@ -84,7 +84,9 @@ func (p *cloud) askList(ctx context.Context, of listed) (provider.Price, error) 
 		{"regionCode", p.region()}, {"instanceType", of.machineType}, {"tenancy", of.tenancy}, {"operatingSystem", "Linux"},
 		{"preInstalledSw", "NA"}, {"capacitystatus", "Used"}, {"operation", "RunInstances"}, {"marketoption", "OnDemand"},
 	} {
-		input.Filters = append(input.Filters, pricingtypes.Filter{Type: pricingtypes.FilterTypeTermMatch, Field: sdk.String(condition[0]), Value: sdk.String(condition[1])})
+		input.Filters = append(input.Filters,
+			pricingtypes.Filter{Type: pricingtypes.FilterTypeTermMatch, Field: sdk.String(condition[0]),
+				Value: sdk.String(condition[1])})
 	}
 	var lines []string
 	for pages := pricing.NewGetProductsPaginator(p.prices.list, input); pages.HasMorePages(); {
@@ -138,7 +140,8 @@ func (p *cloud) spotPrices(ctx context.Context, names []string) map[place]provid
 // each.
 func (p *cloud) askSpot(ctx context.Context, names []string) (map[string]map[string]provider.Price, error) {
 	now := p.now()
-	input := &ec2.DescribeSpotPriceHistoryInput{StartTime: sdk.Time(now), EndTime: sdk.Time(now), ProductDescriptions: []string{"Linux/UNIX"}}
+	input := &ec2.DescribeSpotPriceHistoryInput{StartTime: sdk.Time(now), EndTime: sdk.Time(now),
+		ProductDescriptions: []string{"Linux/UNIX"}}
 	for _, name := range names {
 		input.InstanceTypes = append(input.InstanceTypes, types.InstanceType(name))
 	}

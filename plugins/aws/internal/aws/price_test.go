@@ -71,7 +71,8 @@ func TestAnOfferSaysWhatTheListAndTheSpotMarketOfItsZoneSay(t *testing.T) {
 		asked := l.Calls("DescribeSpotPriceHistory")
 		time.Sleep(time.Hour)
 		later := offered(t, p, nil, "c7i.large", "g5.xlarge")
-		if got, want := cost(later["c7i.large preemptible"].Price), "about 31238 USD"; got != want || l.Calls("DescribeSpotPriceHistory") == asked {
+		if got, want := cost(later["c7i.large preemptible"].Price), "about 31238 USD"; got != want ||
+			l.Calls("DescribeSpotPriceHistory") == asked {
 			t.Errorf("an hour later it costs %s, wanted %s", got, want)
 		}
 		if l.Calls("GetProducts") != 2 {
@@ -128,7 +129,8 @@ func TestServicesThatFailOrHangLeaveOffersWithoutWhatTheySay(t *testing.T) {
 					}
 				}
 				calls := l.Calls("GetProducts") + l.Calls("DescribeSpotPriceHistory") + l.Calls("GetServiceQuota")
-				if _, err := p.Offers(t.Context(), instance); err != nil || l.Calls("GetProducts")+l.Calls("DescribeSpotPriceHistory")+l.Calls("GetServiceQuota") != calls {
+				if _, err := p.Offers(t.Context(), instance); err != nil ||
+					l.Calls("GetProducts")+l.Calls("DescribeSpotPriceHistory")+l.Calls("GetServiceQuota") != calls {
 					t.Errorf("the next block asks again at once, %v", err)
 				}
 				if !strings.Contains(log.String(), "price list can't be read") {
@@ -164,7 +166,8 @@ func TestAServiceThatHangsTakesNothingFromTheOthers(t *testing.T) {
 				t.Errorf("%s hangs, and the offers take %s", c.operation, took)
 			}
 			stable, preemptible := offers["c7i.large stable"], offers["c7i.large preemptible"]
-			if (stable.Price.Currency != "") != c.onDemand || (preemptible.Price.Currency != "") != c.spot || (stable.Available != nil) != c.counted {
+			if (stable.Price.Currency != "") != c.onDemand || (preemptible.Price.Currency != "") != c.spot ||
+				(stable.Available != nil) != c.counted {
 				t.Errorf("%s hangs, and the offers are %+v and %+v", c.operation, stable, preemptible)
 			}
 		})
@@ -191,7 +194,8 @@ func TestAPriceThatCannotBeRefreshedBecomesAnEstimateAndThenNone(t *testing.T) {
 		} {
 			time.Sleep(step.after - time.Since(began))
 			got := offered(t, p, nil, "c7i.large")
-			if list, spot := cost(got["c7i.large stable"].Price), cost(got["c7i.large preemptible"].Price); list != step.list || spot != step.spot {
+			if list, spot := cost(got["c7i.large stable"].Price), cost(got["c7i.large preemptible"].Price); list != step.list ||
+				spot != step.spot {
 				t.Errorf("after %s it costs %q and %q, wanted %q and %q", step.after, list, spot, step.list, step.spot)
 			}
 		}
@@ -230,12 +234,15 @@ func TestAnOfferSaysHowManyTheQuotaLeaves(t *testing.T) {
 			t.Helper()
 			for name, one := range offered(t, p, nil, names...) {
 				number, known := numbers[name]
-				if known && (one.Available == nil || *one.Available != number) || !known && one.Available != nil && *one.Available < 1000 {
+				if known && (one.Available == nil || *one.Available != number) ||
+					!known && one.Available != nil && *one.Available < 1000 {
 					t.Errorf("%s of %s are left %v, wanted %d", when, name, one.Available, number)
 				}
 			}
 		}
-		want("at first", map[string]uint32{"c7i.large stable": 3, "c7i.xlarge stable": 1, "c7i.large preemptible": 2, "c7i.xlarge preemptible": 1, "g5.xlarge stable": 0})
+		want("at first",
+			map[string]uint32{"c7i.large stable": 3, "c7i.xlarge stable": 1, "c7i.large preemptible": 2,
+				"c7i.xlarge preemptible": 1, "g5.xlarge stable": 0})
 		one := asked()
 		one.Offers = []provider.Offer{{Zone: "us-east-1a", MachineType: "c7i.large", Lifetime: "preemptible"}}
 		made, err := p.Provision(t.Context(), one)
@@ -243,12 +250,16 @@ func TestAnOfferSaysHowManyTheQuotaLeaves(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Minute)
-		want("with a spot machine", map[string]uint32{"c7i.large stable": 3, "c7i.xlarge stable": 1, "c7i.large preemptible": 1, "c7i.xlarge preemptible": 0, "g5.xlarge stable": 0})
+		want("with a spot machine",
+			map[string]uint32{"c7i.large stable": 3, "c7i.xlarge stable": 1, "c7i.large preemptible": 1,
+				"c7i.xlarge preemptible": 0, "g5.xlarge stable": 0})
 		if _, err := p.Terminate(t.Context(), provider.Ref{ID: made.ID, Key: key}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Minute)
-		want("without it", map[string]uint32{"c7i.large stable": 3, "c7i.xlarge stable": 1, "c7i.large preemptible": 2, "c7i.xlarge preemptible": 1, "g5.xlarge stable": 0})
+		want("without it",
+			map[string]uint32{"c7i.large stable": 3, "c7i.xlarge stable": 1, "c7i.large preemptible": 2,
+				"c7i.xlarge preemptible": 1, "g5.xlarge stable": 0})
 		if calls := l.Calls("GetServiceQuota"); calls != 4 {
 			t.Errorf("%d questions for four quotas within the hour", calls)
 		}

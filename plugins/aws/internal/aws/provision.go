@@ -63,7 +63,9 @@ func (p *cloud) run(ctx context.Context, asked request, input *ec2.RunInstancesI
 	}
 	if len(answer.Instances) != 1 {
 		p.recent.doubt(asked.Key)
-		return provider.Resource{}, fmt.Errorf("launch for the key %s: the answer names %d instances, and one was asked for", asked.Key, len(answer.Instances))
+		return provider.Resource{},
+			fmt.Errorf("launch for the key %s: the answer names %d instances, and one was asked for", asked.Key,
+				len(answer.Instances))
 	}
 	made := answer.Instances[0]
 	p.recent.create(asked.Key, sdk.ToString(made.InstanceId))
@@ -134,12 +136,9 @@ func (p *cloud) launch(ctx context.Context, asked request) (*ec2.RunInstancesInp
 	if err := settings.CheckImage(asked.Image); err != nil {
 		return nil, err
 	}
-	document, err := bootstrap.Render(asked.Bootstrap)
+	document, err := userData(asked.Bootstrap)
 	if err != nil {
 		return nil, err
-	}
-	if len(document) > largestUserData {
-		return nil, fmt.Errorf("the bootstrap document has %d bytes, and user data at most %d", len(document), largestUserData)
 	}
 	zone, machineType, spot := offerOf(asked)
 	if !slices.Contains(asked.Instance.Types, machineType) {
@@ -162,16 +161,18 @@ func (p *cloud) launch(ctx context.Context, asked request) (*ec2.RunInstancesInp
 	input := &ec2.RunInstancesInput{
 		ClientToken: sdk.String(asked.Key), MinCount: sdk.Int32(1), MaxCount: sdk.Int32(1),
 		ImageId: sdk.String(asked.Image), InstanceType: types.InstanceType(machineType),
-		UserData:                          sdk.String(encode(document)),
+		UserData:                          sdk.String(document),
 		InstanceInitiatedShutdownBehavior: types.ShutdownBehaviorTerminate,
 		MetadataOptions: &types.InstanceMetadataOptionsRequest{
-			HttpTokens: types.HttpTokensStateRequired, HttpPutResponseHopLimit: sdk.Int32(1), HttpEndpoint: types.InstanceMetadataEndpointStateEnabled,
+			HttpTokens: types.HttpTokensStateRequired, HttpPutResponseHopLimit: sdk.Int32(1),
+			HttpEndpoint: types.InstanceMetadataEndpointStateEnabled,
 		},
 		NetworkInterfaces: []types.InstanceNetworkInterfaceSpecification{{
 			DeviceIndex: sdk.Int32(0), SubnetId: sdk.String(subnet), Groups: asked.Instance.Groups,
 			AssociatePublicIpAddress: sdk.Bool(asked.Instance.PublicAddress), DeleteOnTermination: sdk.Bool(true),
 		}},
-		BlockDeviceMappings: []types.BlockDeviceMapping{{DeviceName: sdk.String(image.root), Ebs: diskOf(asked.Instance.Root)}},
+		BlockDeviceMappings: []types.BlockDeviceMapping{
+			{DeviceName: sdk.String(image.root), Ebs: diskOf(asked.Instance.Root)}},
 	}
 	if asked.Instance.Template != nil {
 		template, err := p.templateOf(ctx, *asked.Instance.Template)
@@ -184,12 +185,33 @@ func (p *cloud) launch(ctx context.Context, asked request) (*ec2.RunInstancesInp
 		}
 	}
 	choose(input, asked.Instance, spot)
-	tags := written(p.tagsOf(&asked))
-	for _, kind := range []types.ResourceType{types.ResourceTypeInstance, types.ResourceTypeVolume, types.ResourceTypeNetworkInterface} {
-		input.TagSpecifications = append(input.TagSpecifications, types.TagSpecification{ResourceType: kind, Tags: tags})
-	}
-	if spot {
-		input.TagSpecifications = append(input.TagSpecifications, types.TagSpecification{ResourceType: types.ResourceTypeSpotInstancesRequest, Tags: tags})
-	}
+	input.TagSpecifications = tagSpecifications(written(p.tagsOf(&asked)), spot)
 	return input, nil
+}
+
+// userData is the first-boot document as the API takes it.
+func userData(b bootstrap.Document) (string, error) {
+	document, err := bootstrap.Render(b)
+	if err != nil {
+		return "", err
+	}
+	if len(document) > largestUserData {
+		return "", fmt.Errorf("the bootstrap document has %d bytes, and user data at most %d", len(document),
+			largestUserData)
+	}
+	return encode(document), nil
+}
+
+// tagSpecifications puts the tags on everything that a machine is made of.
+func tagSpecifications(tags []types.Tag, spot bool) []types.TagSpecification {
+	kinds := []types.ResourceType{types.ResourceTypeInstance, types.ResourceTypeVolume,
+		types.ResourceTypeNetworkInterface}
+	if spot {
+		kinds = append(kinds, types.ResourceTypeSpotInstancesRequest)
+	}
+	var all []types.TagSpecification
+	for _, kind := range kinds {
+		all = append(all, types.TagSpecification{ResourceType: kind, Tags: tags})
+	}
+	return all
 }

@@ -37,7 +37,8 @@ func (q *queue) check(ctx context.Context) error {
 	ctx, end := context.WithTimeout(ctx, min(q.patient, besides))
 	defer end()
 	_, err := q.api.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
-		QueueUrl: sdk.String(q.url), AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameApproximateNumberOfMessages},
+		QueueUrl:       sdk.String(q.url),
+		AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameApproximateNumberOfMessages},
 	})
 	if err == nil {
 		return nil
@@ -74,7 +75,8 @@ func (q *queue) remove(ctx context.Context, messages []types.Message) error {
 	defer end()
 	input := &sqs.DeleteMessageBatchInput{QueueUrl: sdk.String(q.url)}
 	for n, one := range messages {
-		input.Entries = append(input.Entries, types.DeleteMessageBatchRequestEntry{Id: sdk.String(strconv.Itoa(n)), ReceiptHandle: one.ReceiptHandle})
+		input.Entries = append(input.Entries,
+			types.DeleteMessageBatchRequestEntry{Id: sdk.String(strconv.Itoa(n)), ReceiptHandle: one.ReceiptHandle})
 	}
 	answer, err := q.api.DeleteMessageBatch(ctx, input)
 	switch {

@@ -43,7 +43,8 @@ type traded struct {
 }
 
 // allLeft is how many are left of each type in each of its markets.
-func (p *cloud) allLeft(ctx context.Context, instance settings.Instance, described []types.InstanceTypeInfo) map[traded]*uint32 {
+func (p *cloud) allLeft(ctx context.Context, instance settings.Instance,
+	described []types.InstanceTypeInfo) map[traded]*uint32 {
 	all := map[traded]*uint32{}
 	for _, one := range described {
 		for _, class := range one.SupportedUsageClasses {
@@ -57,7 +58,9 @@ func (p *cloud) allLeft(ctx context.Context, instance settings.Instance, describ
 // isn't known. What it counts is at most what the vendor counts: "none" must be true.
 func (p *cloud) left(ctx context.Context, instance settings.Instance, one types.InstanceTypeInfo, spot bool) *uint32 {
 	code := quota.Of(string(one.InstanceType), spot)
-	if code == "" || one.VCpuInfo == nil || instance.OnHost(string(one.InstanceType)) || instance.Reservation != "" && !spot { // a reservation is counted already
+	// a reservation is counted already
+	if code == "" || one.VCpuInfo == nil || instance.OnHost(string(one.InstanceType)) ||
+		instance.Reservation != "" && !spot {
 		return nil
 	}
 	limit, known := p.quotaOf(ctx, code)
@@ -92,7 +95,8 @@ func (p *cloud) askQuota(ctx context.Context, code string) (float64, error) {
 	if err := p.limits.reading.Take(ctx); err != nil {
 		return 0, err
 	}
-	answer, err := p.quotas.api.GetServiceQuota(ctx, &servicequotas.GetServiceQuotaInput{ServiceCode: sdk.String("ec2"), QuotaCode: sdk.String(code)})
+	answer, err := p.quotas.api.GetServiceQuota(ctx,
+		&servicequotas.GetServiceQuotaInput{ServiceCode: sdk.String("ec2"), QuotaCode: sdk.String(code)})
 	switch {
 	case codeOf(err) == "NoSuchResourceException":
 		return -1, nil
@@ -112,7 +116,8 @@ func (p *cloud) cpusInUse(ctx context.Context) (map[string]int64, bool) {
 		return used, fresh
 	}
 	running, err := p.instances(ctx, &ec2.DescribeInstancesInput{Filters: []types.Filter{
-		{Name: sdk.String("instance-state-name"), Values: []string{string(types.InstanceStateNamePending), string(types.InstanceStateNameRunning)}},
+		{Name: sdk.String("instance-state-name"),
+			Values: []string{string(types.InstanceStateNamePending), string(types.InstanceStateNameRunning)}},
 	}})
 	if err != nil {
 		p.quotas.usage.fail()

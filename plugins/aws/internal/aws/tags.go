@@ -27,7 +27,8 @@ func (p *cloud) tagsOf(request *provider.ProvisionRequest[settings.Instance]) ma
 	all := map[string]string{"Name": request.Name}
 	maps.Copy(all, request.Instance.Tags)
 	maps.Copy(all, request.Tags)
-	all[tagInstallation], all[tagKey], all[tagFleet], all[tagDigest] = p.installation, request.Key, request.Fleet, request.InstanceDigest
+	all[tagInstallation], all[tagKey], all[tagFleet], all[tagDigest] = p.installation, request.Key, request.Fleet,
+		request.InstanceDigest
 	return all
 }
 

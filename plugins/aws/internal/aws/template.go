@@ -34,18 +34,21 @@ func (p *cloud) templateOf(ctx context.Context, asked settings.LaunchTemplate) (
 	if known != nil {
 		return known, nil
 	}
-	read := &launchTemplate{name: fmt.Sprintf("version %d of the launch template %s%s", asked.Version, asked.ID, asked.Name),
+	read := &launchTemplate{
+		name: fmt.Sprintf("version %d of the launch template %s%s", asked.Version, asked.ID, asked.Name),
 		spec: &types.LaunchTemplateSpecification{Version: sdk.String(strconv.Itoa(asked.Version))}}
 	if asked.ID != "" {
 		read.spec.LaunchTemplateId = sdk.String(asked.ID)
 	} else {
 		read.spec.LaunchTemplateName = sdk.String(asked.Name)
 	}
-	seen, err := gather(ctx, p, ec2.NewDescribeLaunchTemplateVersionsPaginator(p.api, &ec2.DescribeLaunchTemplateVersionsInput{
-		LaunchTemplateId: read.spec.LaunchTemplateId, LaunchTemplateName: read.spec.LaunchTemplateName, Versions: []string{*read.spec.Version},
-	}), func(page *ec2.DescribeLaunchTemplateVersionsOutput) []types.LaunchTemplateVersion {
-		return page.LaunchTemplateVersions
-	}, "look at %s", read.name)
+	seen, err := gather(ctx, p,
+		ec2.NewDescribeLaunchTemplateVersionsPaginator(p.api, &ec2.DescribeLaunchTemplateVersionsInput{
+			LaunchTemplateId: read.spec.LaunchTemplateId, LaunchTemplateName: read.spec.LaunchTemplateName,
+			Versions: []string{*read.spec.Version},
+		}), func(page *ec2.DescribeLaunchTemplateVersionsOutput) []types.LaunchTemplateVersion {
+			return page.LaunchTemplateVersions
+		}, "look at %s", read.name)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +84,8 @@ func (p *cloud) doubtTemplate(asked settings.LaunchTemplate, refused *provider.E
 	p.forgetTemplate(asked)
 	if asked.Name != "" && codeOf(refused) == "InvalidLaunchTemplateId.NotFound" {
 		refused.Class = provider.Transient
-		refused.Err = fmt.Errorf("the launch template %s was deleted since it was read and is looked up again: %w", asked.Name, refused.Err)
+		refused.Err = fmt.Errorf("the launch template %s was deleted since it was read and is looked up again: %w",
+			asked.Name, refused.Err)
 	}
 }
 
@@ -95,11 +99,15 @@ func (t *launchTemplate) fits() error {
 	case t.data.InstanceMarketOptions != nil:
 		return wrong("chooses the market", "leave its market options out: the manager decides what is spot")
 	case len(t.data.NetworkInterfaces) > 1:
-		return wrong(fmt.Sprintf("has %d network interfaces", len(t.data.NetworkInterfaces)), "leave it one: the machine gets one, in a subnet of the block")
+		return wrong(fmt.Sprintf("has %d network interfaces", len(t.data.NetworkInterfaces)),
+			"leave it one: the machine gets one, in a subnet of the block")
 	case len(t.data.SecurityGroupIds)+len(t.data.SecurityGroups) > 0:
-		return wrong("has security groups outside of a network interface", "put them into its network interface, or into security_groups of the block")
-	case placement != nil && (placement.Tenancy == types.TenancyHost || placement.HostId != nil || placement.HostResourceGroupArn != nil):
-		return wrong("places machines on dedicated hosts", "write tenancy = \"host\" in the block instead, so that the manager knows of the hosts")
+		return wrong("has security groups outside of a network interface",
+			"put them into its network interface, or into security_groups of the block")
+	case placement != nil &&
+		(placement.Tenancy == types.TenancyHost || placement.HostId != nil || placement.HostResourceGroupArn != nil):
+		return wrong("places machines on dedicated hosts",
+			"write tenancy = \"host\" in the block instead, so that the manager knows of the hosts")
 	}
 	return nil
 }
@@ -116,7 +124,9 @@ func (t *launchTemplate) under(input *ec2.RunInstancesInput, instance settings.I
 		face.Groups = t.data.NetworkInterfaces[0].Groups
 	}
 	if len(face.Groups) == 0 {
-		return &provider.Error{Class: provider.Invalid, Err: fmt.Errorf("%s has no security groups in its network interface; put some there, or into security_groups of the block", t.name)}
+		return &provider.Error{Class: provider.Invalid,
+			Err: fmt.Errorf(
+				"%s has no security groups in its network interface; put some there, or into security_groups of the block", t.name)}
 	}
 	root := &input.BlockDeviceMappings[0]
 	for _, mapping := range t.data.BlockDeviceMappings {
@@ -127,7 +137,8 @@ func (t *launchTemplate) under(input *ec2.RunInstancesInput, instance settings.I
 		case isRoot:
 		default:
 			input.BlockDeviceMappings = append(input.BlockDeviceMappings, types.BlockDeviceMapping{
-				DeviceName: mapping.DeviceName, NoDevice: mapping.NoDevice, VirtualName: mapping.VirtualName, Ebs: furtherDisk(mapping.Ebs),
+				DeviceName: mapping.DeviceName, NoDevice: mapping.NoDevice, VirtualName: mapping.VirtualName,
+				Ebs: furtherDisk(mapping.Ebs),
 			})
 		}
 	}
@@ -145,7 +156,8 @@ func diskIn(template *types.LaunchTemplateEbsBlockDevice) *types.EbsBlockDevice 
 		disk.VolumeType = template.VolumeType
 	}
 	disk.VolumeSize, disk.Iops, disk.Throughput = template.VolumeSize, template.Iops, template.Throughput
-	disk.KmsKeyId, disk.SnapshotId, disk.VolumeInitializationRate = template.KmsKeyId, template.SnapshotId, template.VolumeInitializationRate
+	disk.KmsKeyId, disk.SnapshotId, disk.VolumeInitializationRate = template.KmsKeyId, template.SnapshotId,
+		template.VolumeInitializationRate
 	return disk
 }
 

@@ -20,15 +20,22 @@ const templateID = "lt-0a000000000000001"
 // careless is a launch template that says of everything the opposite of what a
 // machine of a fleet must be.
 var careless = map[string]string{
-	"ImageId": "ami-0a000000000000002", "InstanceType": "m7g.large", "KeyName": "on-call", "IamInstanceProfile.Name": "runner", "UserData": "ZWNobwo=",
+	"ImageId": "ami-0a000000000000002", "InstanceType": "m7g.large", "KeyName": "on-call",
+	"IamInstanceProfile.Name": "runner", "UserData": "ZWNobwo=",
 	"InstanceInitiatedShutdownBehavior": "stop", "DisableApiTermination": "true",
-	"MetadataOptions.HttpTokens": "optional", "MetadataOptions.HttpPutResponseHopLimit": "5", "MetadataOptions.HttpEndpoint": "disabled",
-	"NetworkInterface.1.DeviceIndex": "0", "NetworkInterface.1.SecurityGroupId.1": group, "NetworkInterface.1.SubnetId": "subnet-0a000000000000003",
+	"MetadataOptions.HttpTokens": "optional", "MetadataOptions.HttpPutResponseHopLimit": "5",
+	"MetadataOptions.HttpEndpoint":   "disabled",
+	"NetworkInterface.1.DeviceIndex": "0", "NetworkInterface.1.SecurityGroupId.1": group,
+	"NetworkInterface.1.SubnetId":                 "subnet-0a000000000000003",
 	"NetworkInterface.1.AssociatePublicIpAddress": "true", "NetworkInterface.1.DeleteOnTermination": "false",
-	"BlockDeviceMapping.1.DeviceName": "/dev/sda1", "BlockDeviceMapping.1.Ebs.VolumeSize": "50", "BlockDeviceMapping.1.Ebs.VolumeType": "gp2",
-	"BlockDeviceMapping.1.Ebs.Encrypted": "false", "BlockDeviceMapping.1.Ebs.DeleteOnTermination": "false",
-	"BlockDeviceMapping.2.DeviceName": "/dev/sdf", "BlockDeviceMapping.2.Ebs.VolumeSize": "100", "BlockDeviceMapping.2.Ebs.DeleteOnTermination": "false",
-	"TagSpecification.1.ResourceType": "instance", "TagSpecification.1.Tag.1.Key": "forgeyard-fleet:installation", "TagSpecification.1.Tag.1.Value": "another",
+	"BlockDeviceMapping.1.DeviceName": "/dev/sda1", "BlockDeviceMapping.1.Ebs.VolumeSize": "50",
+	"BlockDeviceMapping.1.Ebs.VolumeType": "gp2",
+	"BlockDeviceMapping.1.Ebs.Encrypted":  "false", "BlockDeviceMapping.1.Ebs.DeleteOnTermination": "false",
+	"BlockDeviceMapping.2.DeviceName": "/dev/sdf", "BlockDeviceMapping.2.Ebs.VolumeSize": "100",
+	"BlockDeviceMapping.2.Ebs.DeleteOnTermination": "false",
+	"TagSpecification.1.ResourceType":              "instance",
+	"TagSpecification.1.Tag.1.Key":                 "forgeyard-fleet:installation",
+	"TagSpecification.1.Tag.1.Value":               "another",
 }
 
 // withTemplate asks for a machine by a template that has the security groups.
@@ -64,8 +71,10 @@ func TestALaunchTemplateGivesWhatTheBlockDoesNotSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	made, volumes := described(t, p)
-	if sdk.ToString(made.KeyName) != "on-call" || made.IamInstanceProfile == nil || len(made.SecurityGroups) != 1 || sdk.ToString(made.SecurityGroups[0].GroupId) != group {
-		t.Errorf("the key, the profile and the groups aren't the template's: %v %v %v", sdk.ToString(made.KeyName), made.IamInstanceProfile, made.SecurityGroups)
+	if sdk.ToString(made.KeyName) != "on-call" || made.IamInstanceProfile == nil || len(made.SecurityGroups) != 1 ||
+		sdk.ToString(made.SecurityGroups[0].GroupId) != group {
+		t.Errorf("the key, the profile and the groups aren't the template's: %v %v %v", sdk.ToString(made.KeyName),
+			made.IamInstanceProfile, made.SecurityGroups)
 	}
 	root, further := volumes["/dev/sda1"], volumes["/dev/sdf"]
 	if sdk.ToInt32(root.Size) != 50 || root.VolumeType != types.VolumeTypeGp2 || sdk.ToInt32(further.Size) != 100 {
@@ -83,11 +92,14 @@ func TestWhatEveryMachineMustHaveIsOverItsLaunchTemplate(t *testing.T) {
 	}
 	made, volumes := described(t, p)
 	options := made.MetadataOptions
-	if options.HttpTokens != types.HttpTokensStateRequired || sdk.ToInt32(options.HttpPutResponseHopLimit) != 1 || options.HttpEndpoint != types.InstanceMetadataEndpointStateEnabled {
+	if options.HttpTokens != types.HttpTokensStateRequired || sdk.ToInt32(options.HttpPutResponseHopLimit) != 1 ||
+		options.HttpEndpoint != types.InstanceMetadataEndpointStateEnabled {
 		t.Errorf("the metadata service is as the template says: %+v", options)
 	}
-	if made.PublicIpAddress != nil || sdk.ToString(made.SubnetId) != subnet || made.InstanceType != "c7i.large" || sdk.ToString(made.ImageId) != image || sdk.ToString(made.ClientToken) != key {
-		t.Errorf("the machine is the template's and not the block's: %v %v %v %v", made.PublicIpAddress, *made.SubnetId, made.InstanceType, *made.ImageId)
+	if made.PublicIpAddress != nil || sdk.ToString(made.SubnetId) != subnet || made.InstanceType != "c7i.large" ||
+		sdk.ToString(made.ImageId) != image || sdk.ToString(made.ClientToken) != key {
+		t.Errorf("the machine is the template's and not the block's: %v %v %v %v", made.PublicIpAddress, *made.SubnetId,
+			made.InstanceType, *made.ImageId)
 	}
 	for device, one := range volumes {
 		if !sdk.ToBool(one.Encrypted) || read(one.Tags).key() != key {
@@ -98,7 +110,8 @@ func TestWhatEveryMachineMustHaveIsOverItsLaunchTemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if input.InstanceInitiatedShutdownBehavior != types.ShutdownBehaviorTerminate || sdk.ToString(input.UserData) == careless["UserData"] || len(sdk.ToString(input.UserData)) == 0 {
+	if input.InstanceInitiatedShutdownBehavior != types.ShutdownBehaviorTerminate ||
+		sdk.ToString(input.UserData) == careless["UserData"] || len(sdk.ToString(input.UserData)) == 0 {
 		t.Error("the machine outlives its shutdown, or boots with the template's user data")
 	}
 	l.end(t, p, resource.ID) // nothing protects it, and nothing outlives it
@@ -117,9 +130,11 @@ func TestTheBlockIsOverItsLaunchTemplate(t *testing.T) {
 	}
 	made, volumes := described(t, p)
 	root := volumes["/dev/sda1"]
-	if sdk.ToString(made.KeyName) != "ours" || !strings.HasSuffix(sdk.ToString(made.IamInstanceProfile.Arn), "/builder") || made.PublicIpAddress == nil ||
+	if sdk.ToString(made.KeyName) != "ours" ||
+		!strings.HasSuffix(sdk.ToString(made.IamInstanceProfile.Arn), "/builder") || made.PublicIpAddress == nil ||
 		sdk.ToInt32(root.Size) != 20 || root.VolumeType != types.VolumeTypeGp3 {
-		t.Errorf("the template's word counts more than the block's: %v %v %+v", sdk.ToString(made.KeyName), made.IamInstanceProfile, root)
+		t.Errorf("the template's word counts more than the block's: %v %v %+v", sdk.ToString(made.KeyName),
+			made.IamInstanceProfile, root)
 	}
 }
 
@@ -145,11 +160,14 @@ func TestALaunchTemplateThatDecidesWhatTheManagerDecidesIsRefused(t *testing.T) 
 		change map[string]string
 		says   string
 	}{
-		"it is of the spot market":              {map[string]string{"InstanceMarketOptions.MarketType": "spot"}, "market"},
-		"it has two network interfaces":         {map[string]string{"NetworkInterface.2.DeviceIndex": "1"}, "2 network interfaces"},
-		"its groups are of no interface":        {map[string]string{"SecurityGroupId.1": group}, "outside of a network interface"},
+		"it is of the spot market": {map[string]string{"InstanceMarketOptions.MarketType": "spot"}, "market"},
+		"it has two network interfaces": {map[string]string{"NetworkInterface.2.DeviceIndex": "1"},
+			"2 network interfaces"},
+		"its groups are of no interface": {map[string]string{"SecurityGroupId.1": group},
+			"outside of a network interface"},
 		"it places machines on dedicated hosts": {map[string]string{"Placement.Tenancy": "host"}, `tenancy = "host"`},
-		"it has no groups":                      {map[string]string{"NetworkInterface.1.SecurityGroupId.1": ""}, "no security groups"},
+		"it has no groups": {map[string]string{"NetworkInterface.1.SecurityGroupId.1": ""},
+			"no security groups"},
 	} {
 		l := newLab(t, ec2sim.Options{})
 		parameters := maps.Clone(careless)
@@ -157,7 +175,8 @@ func TestALaunchTemplateThatDecidesWhatTheManagerDecidesIsRefused(t *testing.T) 
 		maps.DeleteFunc(parameters, func(_, value string) bool { return value == "" })
 		l.AddLaunchTemplate(templateID, "runners", parameters)
 		_, err := l.start(t).Provision(t.Context(), withTemplate())
-		if !provider.IsNotCreated(err) || classOf(err) != provider.Invalid || !strings.Contains(err.Error(), c.says) || l.Calls("RunInstances") != 0 {
+		if !provider.IsNotCreated(err) || classOf(err) != provider.Invalid || !strings.Contains(err.Error(), c.says) ||
+			l.Calls("RunInstances") != 0 {
 			t.Errorf("%s: wanted a complaint of %q before any launch, got %v", name, c.says, err)
 		}
 	}
@@ -166,7 +185,8 @@ func TestALaunchTemplateThatDecidesWhatTheManagerDecidesIsRefused(t *testing.T) 
 func TestALaunchTemplateThatIsNotThereIsAFaultOfTheBlock(t *testing.T) {
 	l := newLab(t, ec2sim.Options{})
 	p := l.start(t)
-	if _, err := p.Provision(t.Context(), withTemplate()); !provider.IsNotCreated(err) || classOf(err) != provider.Invalid {
+	if _, err := p.Provision(t.Context(), withTemplate()); !provider.IsNotCreated(err) ||
+		classOf(err) != provider.Invalid {
 		t.Fatalf("wanted a complaint, got %v", err)
 	}
 	l.AddLaunchTemplate(templateID, "runners", careless)
@@ -174,8 +194,10 @@ func TestALaunchTemplateThatIsNotThereIsAFaultOfTheBlock(t *testing.T) {
 		t.Fatalf("it is there now: %v", err)
 	}
 	second := withTemplate()
-	second.Key, second.Instance.Template = "01jx0000000000000000000002", &settings.LaunchTemplate{ID: templateID, Version: 2}
-	if _, err := p.Provision(t.Context(), second); !provider.IsNotCreated(err) || classOf(err) != provider.Invalid || !strings.Contains(err.Error(), "version 2") {
+	second.Key, second.Instance.Template = "01jx0000000000000000000002",
+		&settings.LaunchTemplate{ID: templateID, Version: 2}
+	if _, err := p.Provision(t.Context(), second); !provider.IsNotCreated(err) || classOf(err) != provider.Invalid ||
+		!strings.Contains(err.Error(), "version 2") {
 		t.Fatalf("wanted a complaint of the version, got %v", err)
 	}
 }
@@ -197,7 +219,8 @@ func TestRecreatedLaunchTemplateIsFoundWithoutRestart(t *testing.T) {
 	again["KeyName"] = "of the second"
 	l.RemoveLaunchTemplate(templateID)
 	l.AddLaunchTemplate("lt-0a000000000000002", "runners", again)
-	if _, err := ask("2"); !provider.IsNotCreated(err) || classOf(err) != provider.Transient || !strings.Contains(err.Error(), "looked up again") {
+	if _, err := ask("2"); !provider.IsNotCreated(err) || classOf(err) != provider.Transient ||
+		!strings.Contains(err.Error(), "looked up again") {
 		t.Fatalf("wanted a refusal that comes again, got %v", err)
 	}
 	made, err := ask("3")
@@ -212,7 +235,8 @@ func TestRecreatedLaunchTemplateIsFoundWithoutRestart(t *testing.T) {
 	if _, err := ask("4"); !provider.IsNotCreated(err) || classOf(err) != provider.Transient {
 		t.Fatalf("it was deleted: %v", err)
 	}
-	if _, err := ask("5"); !provider.IsNotCreated(err) || classOf(err) != provider.Invalid || !strings.Contains(err.Error(), "runners") {
+	if _, err := ask("5"); !provider.IsNotCreated(err) || classOf(err) != provider.Invalid ||
+		!strings.Contains(err.Error(), "runners") {
 		t.Fatalf("there is none of its name: wanted a complaint of the block, got %v", err)
 	}
 }
@@ -226,7 +250,8 @@ func TestALaunchTemplateThatWasMendedIsReadAnew(t *testing.T) {
 	p := l.start(t)
 	one := withTemplate()
 	one.Instance.Template = &settings.LaunchTemplate{Name: "runners", Version: 1}
-	if _, err := p.Provision(t.Context(), one); classOf(err) != provider.Invalid || !strings.Contains(err.Error(), "no security groups") {
+	if _, err := p.Provision(t.Context(), one); classOf(err) != provider.Invalid ||
+		!strings.Contains(err.Error(), "no security groups") {
 		t.Fatalf("wanted a complaint, got %v", err)
 	}
 	l.RemoveLaunchTemplate(templateID)

@@ -68,7 +68,9 @@ func (p *cloud) terminateByID(ctx context.Context, ref provider.Ref) (provider.T
 	case ref.Key != "" && l.key() != ref.Key:
 		return refused("%s is the instance of the key %q, not of %q", ref.ID, l.key(), ref.Key)
 	case copied(one):
-		return refused("%s is a copy of the instance of %s, launched by somebody else with its tags: a person has to remove it", ref.ID, l.key())
+		return refused(
+			"%s is a copy of the instance of %s, launched by somebody else with its tags: a person has to remove it", ref.ID,
+			l.key())
 	}
 	return p.terminateInstance(ctx, one)
 }
@@ -107,7 +109,8 @@ func (p *cloud) notRemoved(err error, id string) (provider.TerminateState, error
 	case codeOf(err) == "OperationNotPermitted":
 		what.Err = fmt.Errorf("%w; somebody protected it from termination: take the protection off", what.Err)
 		return provider.Refused, what
-	case what.Class == provider.Permission, strings.HasPrefix(codeOf(err), "InvalidHost."), codeOf(err) == "HostMinAllocationPeriodUnexpired":
+	case what.Class == provider.Permission, strings.HasPrefix(codeOf(err), "InvalidHost."),
+		codeOf(err) == "HostMinAllocationPeriodUnexpired":
 		return provider.Refused, what
 	}
 	return provider.TerminateUnknown, what

@@ -51,7 +51,8 @@ func (p *cloud) tellStanding(ctx context.Context, yield func(provider.Notice, er
 	marked := append(p.ours(), types.Filter{Name: sdk.String("status-code"), Values: []string{markedForTermination}})
 	requests, err := p.spotRequests(ctx, &ec2.DescribeSpotInstanceRequestsInput{Filters: marked})
 	for _, one := range requests {
-		notice := provider.Notice{ID: markedForTermination + "/" + sdk.ToString(one.SpotInstanceRequestId), Kind: provider.Interruption,
+		notice := provider.Notice{ID: markedForTermination + "/" + sdk.ToString(one.SpotInstanceRequestId),
+			Kind:     provider.Interruption,
 			Instance: sdk.ToString(one.InstanceId), Detail: "spot interruption: " + markedForTermination}
 		if one.Status != nil && one.Status.UpdateTime != nil {
 			notice.Deadline = one.Status.UpdateTime.Add(announcement.NoticeOfSpot)
@@ -66,13 +67,15 @@ func (p *cloud) tellStanding(ctx context.Context, yield func(provider.Notice, er
 // handOver tells what messages announce about our machines, and deletes them when
 // they were told. What is about somebody else's machine or can't be read is deleted,
 // too: it would come again for ever.
-func (p *cloud) handOver(ctx context.Context, messages []sqstypes.Message, yield func(provider.Notice, error) bool) (goOn bool, err error) {
+func (p *cloud) handOver(ctx context.Context, messages []sqstypes.Message, yield func(provider.Notice, error) bool) (
+	goOn bool, err error) {
 	told := make([]announcement.Announcement, len(messages))
 	var named []string
 	for n, one := range messages {
 		read, err := announcement.Read(sdk.ToString(one.Body))
 		if err != nil {
-			p.logger.Warn("dropped a message of the interruption queue that can't be read", "message", sdk.ToString(one.MessageId), "error", err)
+			p.logger.Warn("dropped a message of the interruption queue that can't be read", "message",
+				sdk.ToString(one.MessageId), "error", err)
 			continue
 		}
 		told[n] = read
@@ -106,7 +109,8 @@ func (p *cloud) handOver(ctx context.Context, messages []sqstypes.Message, yield
 	}
 	if len(foreign) > 0 {
 		slices.Sort(foreign)
-		p.logger.Info("dropped what the interruption queue says of instances that aren't ours", "instances", strings.Join(slices.Compact(foreign), " "))
+		p.logger.Info("dropped what the interruption queue says of instances that aren't ours", "instances",
+			strings.Join(slices.Compact(foreign), " "))
 	}
 	if err := p.queue.remove(ctx, done); err != nil {
 		p.logger.Warn("messages that are done with come again", "error", err)
@@ -129,7 +133,8 @@ func (p *cloud) whose(ctx context.Context, ids []string) (map[string]owner, erro
 	found := map[string]owner{}
 	slices.Sort(ids)
 	for some := range slices.Chunk(slices.Compact(ids), mostValues) {
-		seen, err := p.instances(ctx, &ec2.DescribeInstancesInput{Filters: []types.Filter{{Name: sdk.String("instance-id"), Values: some}}})
+		seen, err := p.instances(ctx,
+			&ec2.DescribeInstancesInput{Filters: []types.Filter{{Name: sdk.String("instance-id"), Values: some}}})
 		if err != nil {
 			return nil, fmt.Errorf("find out whose %s are: %w", strings.Join(some, ", "), err)
 		}

@@ -28,7 +28,8 @@ type listener struct {
 func listening(t *testing.T, options ec2sim.Options, test func(*testing.T, *listener)) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &listener{lab: newLab(t, options)}
-		l.cloud = l.startWith(t, settings.Config{Queue: l.AddQueue("interruptions")}, slog.New(slog.NewTextHandler(&l.log, nil)))
+		l.cloud = l.startWith(t, settings.Config{Queue: l.AddQueue("interruptions")},
+			slog.New(slog.NewTextHandler(&l.log, nil)))
 		test(t, l)
 	})
 }
@@ -92,7 +93,8 @@ func TestWhatTheQueueSaysOfOurMachinesIsToldAndThenDeleted(t *testing.T) {
 		retired := begin.Add(48 * time.Hour)
 		must(t, l.Rebalance(id), l.Retire(id, retired))
 		told, err := l.hear(t, 0, time.Minute)
-		if want := []provider.NoticeKind{provider.StateChange, provider.Rebalance, provider.Maintenance}; err != nil || !slices.Equal(kindsOf(told), want) {
+		if want := []provider.NoticeKind{provider.StateChange, provider.Rebalance, provider.Maintenance}; err != nil ||
+			!slices.Equal(kindsOf(told), want) {
 			t.Fatalf("told %+v, %v, wanted the kinds %v", told, err, want)
 		}
 		if !told[2].Deadline.Equal(retired) || !told[1].Deadline.IsZero() {
@@ -135,7 +137,9 @@ func TestAnInterruptionThatWasToldStandsForTheNextWatch(t *testing.T) {
 		must(t, l.Interrupt(id))
 		for range 2 {
 			told, err := l.hear(t, 0, time.Second)
-			if err != nil || !slices.ContainsFunc(told, func(n provider.Notice) bool { return n.Kind == provider.Interruption && n.Instance == id }) {
+			if err != nil || !slices.ContainsFunc(told, func(n provider.Notice) bool {
+				return n.Kind == provider.Interruption && n.Instance == id
+			}) {
 				t.Fatalf("told %+v, %v, wanted the interruption of %s", told, err, id)
 			}
 		}
@@ -153,7 +157,8 @@ func TestAMessageThatNobodyTookComesAgain(t *testing.T) {
 		}
 		l.Advance(hidden)
 		second, err := l.hear(t, 0, time.Minute)
-		if want := []provider.NoticeKind{provider.Rebalance, provider.Maintenance}; err != nil || !slices.Equal(kindsOf(second), want) {
+		if want := []provider.NoticeKind{provider.Rebalance, provider.Maintenance}; err != nil ||
+			!slices.Equal(kindsOf(second), want) {
 			t.Fatalf("told %+v, %v, wanted the kinds %v", second, err, want)
 		}
 		if second[0] != first[1] {
@@ -186,12 +191,14 @@ func TestForeignAndMalformedMessagesAreDropped(t *testing.T) {
 		for range 30 { // more than one reading takes
 			l.SendMessage("hello")
 		}
-		l.SendMessage(fmt.Sprintf(`{"id":"e","detail-type":"EC2 Instance Rebalance Recommendation","time":%q,"detail":{"instance-id":"i-0ffffffffffffffff"}}`,
-			time.Now().Add(-listSettle).UTC().Format(time.RFC3339)))
+		l.SendMessage(
+			fmt.Sprintf(`{"id":"e","detail-type":"EC2 Instance Rebalance Recommendation","time":%q,"detail":{"instance-id":"i-0ffffffffffffffff"}}`,
+				time.Now().Add(-listSettle).UTC().Format(time.RFC3339)))
 		id := l.spotMachine(t, key)
 		must(t, l.Rebalance(id), l.Rebalance(foreign), l.Rebalance(copied))
 		told, err := l.hear(t, 0, time.Minute)
-		if want := []provider.NoticeKind{provider.StateChange, provider.Rebalance}; err != nil || !slices.Equal(kindsOf(told), want) || told[1].Instance != id {
+		if want := []provider.NoticeKind{provider.StateChange, provider.Rebalance}; err != nil ||
+			!slices.Equal(kindsOf(told), want) || told[1].Instance != id {
 			t.Fatalf("told %+v, %v, wanted %v of %s", told, err, want, id)
 		}
 		for _, name := range []string{foreign, copied, "i-0ffffffffffffffff", "not an EventBridge event"} {
@@ -209,7 +216,9 @@ func TestAMessageAboutAMachineThatIsNotListedYetWaitsForIt(t *testing.T) {
 		id := l.spotMachine(t, key)
 		must(t, l.Rebalance(id))
 		told, err := l.hear(t, 0, listSettle)
-		if err != nil || !slices.ContainsFunc(told, func(n provider.Notice) bool { return n.Kind == provider.Rebalance && n.Instance == id }) {
+		if err != nil || !slices.ContainsFunc(told, func(n provider.Notice) bool {
+			return n.Kind == provider.Rebalance && n.Instance == id
+		}) {
 			t.Fatalf("told %+v, %v, wanted the recommendation for %s", told, err, id)
 		}
 		l.empty(t)
@@ -218,8 +227,10 @@ func TestAMessageAboutAMachineThatIsNotListedYetWaitsForIt(t *testing.T) {
 
 func TestAQueueThatIsLostEndsTheWatchAndLosesNoMessage(t *testing.T) {
 	for name, corrupt := range map[string]func(*listener){
-		"the queue can't be reached":      func(l *listener) { l.Inject(ec2sim.Fault{Operation: "ReceiveMessage"}) },
-		"the answer of the queue is lost": func(l *listener) { l.Inject(ec2sim.Fault{Operation: "ReceiveMessage", After: true}) },
+		"the queue can't be reached": func(l *listener) { l.Inject(ec2sim.Fault{Operation: "ReceiveMessage"}) },
+		"the answer of the queue is lost": func(l *listener) {
+			l.Inject(ec2sim.Fault{Operation: "ReceiveMessage", After: true})
+		},
 		"the queue fails": func(l *listener) {
 			l.Inject(ec2sim.Fault{Operation: "ReceiveMessage", Status: 503, Code: "ServiceUnavailable"})
 		},
@@ -266,7 +277,8 @@ func TestAQueueThatIsNotThereIsAFaultOfTheBlock(t *testing.T) {
 	l := newLab(t, ec2sim.Options{})
 	start := func() error {
 		_, err := l.surroundings().newCloud(t.Context(), settings.Config{Region: "us-east-1", CallTimeout: time.Minute,
-			Queue: "https://sqs.us-east-1.amazonaws.com/111122223333/nothing"}, provider.Environment{Installation: "test", Logger: slog.New(slog.DiscardHandler)})
+			Queue: "https://sqs.us-east-1.amazonaws.com/111122223333/nothing"},
+			provider.Environment{Installation: "test", Logger: slog.New(slog.DiscardHandler)})
 		return err
 	}
 	var fault provider.Diagnostic

@@ -32,7 +32,8 @@ func (s *Simulator) SetQuota(code string, cpus int) {
 func (s *Simulator) room(w wanted, now time.Time) (int, *apiError) {
 	count := w.most
 	if w.subnet.Addresses < w.least {
-		return 0, refuse(400, "InsufficientFreeAddressesInSubnet", "The specified subnet does not have enough free addresses to satisfy the request.")
+		return 0, refuse(400, "InsufficientFreeAddressesInSubnet",
+			"The specified subnet does not have enough free addresses to satisfy the request.")
 	}
 	count = min(count, w.subnet.Addresses)
 	if left, limited := s.quotaLeft(w.kind, w.spot, now); limited {
@@ -44,7 +45,8 @@ func (s *Simulator) room(w wanted, now time.Time) (int, *apiError) {
 	market := Market{w.kind.Name, w.subnet.Zone.Name, w.spot}
 	if w.host != nil {
 		if w.host.instance != nil {
-			return 0, refuse(400, "InsufficientHostCapacity", "There is not enough capacity to fulfill your request on the host %s", w.host.ID)
+			return 0, refuse(400, "InsufficientHostCapacity",
+				"There is not enough capacity to fulfill your request on the host %s", w.host.ID)
 		}
 		return min(count, 1), nil
 	}
@@ -79,12 +81,17 @@ func quotaRefusal(w wanted, limit int) *apiError {
 	if w.spot {
 		return refuse(400, "MaxSpotInstanceCountExceeded", "Max spot instance count exceeded")
 	}
-	return refuse(400, "VcpuLimitExceeded", "You have requested more vCPU capacity than your current vCPU limit of %d allows for the instance bucket that the specified instance type belongs to. Please visit http://aws.amazon.com/contact-us/ec2-request to request an adjustment to this limit.", limit)
+	return refuse(400, "VcpuLimitExceeded",
+		"You have requested more vCPU capacity than your current vCPU limit of %d allows for the instance bucket that the "+
+			"specified instance type belongs to. Please visit http://aws.amazon.com/contact-us/ec2-request to request an "+
+			"adjustment to this limit.", limit)
 }
 
 func capacityRefusal(w wanted) *apiError {
 	if w.spot {
 		return refuse(500, "InsufficientInstanceCapacity", "There is no Spot capacity available that matches your request.")
 	}
-	return refuse(500, "InsufficientInstanceCapacity", "We currently do not have sufficient %s capacity in the Availability Zone you requested (%s). Our system will be working on provisioning additional capacity.", w.kind.Name, w.subnet.Zone.Name)
+	return refuse(500, "InsufficientInstanceCapacity",
+		"We currently do not have sufficient %s capacity in the Availability Zone you requested (%s). Our system will be "+
+			"working on provisioning additional capacity.", w.kind.Name, w.subnet.Zone.Name)
 }

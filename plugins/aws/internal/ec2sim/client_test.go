@@ -21,7 +21,8 @@ type caller struct {
 const signature = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 func authorization(region, service string) string {
-	return "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20261130/" + region + "/" + service + "/aws4_request, SignedHeaders=host;x-amz-date, Signature=" + signature
+	return "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20261130/" + region + "/" + service +
+		"/aws4_request, SignedHeaders=host;x-amz-date, Signature=" + signature
 }
 
 // start is a fixed moment, so that answers are the same in every run.
@@ -38,7 +39,8 @@ func newCaller(t *testing.T, options Options) caller {
 // send gives the status and the body; the status is 0 where the connection was cut.
 func (c caller) send(header http.Header, body string) (int, string) {
 	c.t.Helper()
-	request, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, "https://ec2.us-east-1.amazonaws.com/", strings.NewReader(body))
+	request, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, "https://ec2.us-east-1.amazonaws.com/",
+		strings.NewReader(body))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -98,7 +100,8 @@ func (c caller) wantRefusal(code, action string, parameters ...string) {
 }
 
 func launchOne(more ...string) []string {
-	return append([]string{"ImageId", "ami-0a000000000000001", "InstanceType", "c7i.large", "MinCount", "1", "MaxCount", "1"}, more...)
+	return append(
+		[]string{"ImageId", "ami-0a000000000000001", "InstanceType", "c7i.large", "MinCount", "1", "MaxCount", "1"}, more...)
 }
 
 type listed struct {

@@ -55,13 +55,17 @@ var instanceFilters = func(now time.Time, delays Delays) attributes[*instance] {
 func (s *Simulator) describeInstances(now time.Time, request form) (answer, *apiError) {
 	ids := request.texts("InstanceId")
 	if _, paged := request["MaxResults"]; paged && len(ids) > 0 {
-		return nil, refuse(400, "InvalidParameterCombination", "The parameter instancesSet cannot be used with the parameter maxResults")
+		return nil, refuse(400, "InvalidParameterCombination",
+			"The parameter instancesSet cannot be used with the parameter maxResults")
 	}
 	visible, refusal := s.visibleInstances(now, ids)
 	if refusal != nil {
 		return nil, refusal
 	}
-	shown, token, refusal := show(s, "DescribeInstances", request, visible, instanceFilters(now, s.options.Delays), func(i *instance) map[string]string { return i.tags }, 5, 1000)
+	shown, token, refusal := show(s, "DescribeInstances", request, visible, instanceFilters(now, s.options.Delays),
+		func(i *instance) map[string]string {
+			return i.tags
+		}, 5, 1000)
 	if refusal != nil {
 		return nil, refusal
 	}
@@ -134,12 +138,16 @@ func (s *Simulator) terminateInstances(now time.Time, request form) (answer, *ap
 			found = append(found, one)
 		}
 	}
-	if refusal := missing(ids, found, func(i *instance) string { return i.ID }, "i-", "InvalidInstanceID", "instance"); refusal != nil {
+	if refusal := missing(ids, found, func(i *instance) string {
+		return i.ID
+	}, "i-", "InvalidInstanceID", "instance"); refusal != nil {
 		return nil, refusal
 	}
 	for _, one := range found {
 		if one.settings.protectedFromEnd && one.endAsked.IsZero() {
-			return nil, refuse(400, "OperationNotPermitted", "The instance '%s' may not be terminated. Modify its 'disableApiTermination' instance attribute and try again.", one.ID)
+			return nil, refuse(400, "OperationNotPermitted",
+				"The instance '%s' may not be terminated. Modify its 'disableApiTermination' instance attribute and try again.",
+				one.ID)
 		}
 	}
 	changes := &stateChangesAnswer{}

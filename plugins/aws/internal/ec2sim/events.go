@@ -67,13 +67,15 @@ func (s *Simulator) Interrupt(id string) error {
 func (s *Simulator) Retire(id string, at time.Time) error {
 	return s.withLive(id, func(now time.Time, one *instance) {
 		s.emit(now, "AWS Health Event", "aws.health", []string{one.ID}, map[string]any{
-			"eventArn":          fmt.Sprintf("arn:aws:health:%s::event/EC2/AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED/%s", s.options.Region, one.ID),
+			"eventArn": fmt.Sprintf("arn:aws:health:%s::event/EC2/AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED/%s",
+				s.options.Region, one.ID),
 			"service":           "EC2",
 			"eventTypeCode":     "AWS_EC2_INSTANCE_RETIREMENT_SCHEDULED",
 			"eventTypeCategory": "scheduledChange",
 			"startTime":         at.UTC().Format(http.TimeFormat),
-			"eventDescription":  []map[string]string{{"language": "en_US", "latestDescription": "The instance will be retired."}},
-			"affectedEntities":  []map[string]string{{"entityValue": one.ID}},
+			"eventDescription": []map[string]string{
+				{"language": "en_US", "latestDescription": "The instance will be retired."}},
+			"affectedEntities": []map[string]string{{"entityValue": one.ID}},
 		})
 	})
 }
@@ -96,7 +98,8 @@ func (s *Simulator) withLive(id string, do func(time.Time, *instance)) error {
 // an event may be lost.
 func (s *Simulator) announce(one *instance, now time.Time) {
 	if !one.interrupted.IsZero() && !now.Before(one.interrupted) {
-		one.askEnd(one.interrupted, "Server.SpotInstanceTermination", "Server.SpotInstanceTermination: Instance was terminated due to spot capacity")
+		one.askEnd(one.interrupted, "Server.SpotInstanceTermination",
+			"Server.SpotInstanceTermination: Instance was terminated due to spot capacity")
 	}
 	if state := one.state(now, s.options.Delays).Name; state != one.announced {
 		one.announced = state

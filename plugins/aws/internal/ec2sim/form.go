@@ -93,7 +93,8 @@ func (f form) number(name string, missing int) (int, *apiError) {
 	}
 	number, err := strconv.Atoi(text)
 	if err != nil {
-		return 0, refuse(400, "InvalidParameterValue", "Value (%s) for parameter %s is invalid. Expected a whole number.", text, name)
+		return 0, refuse(400, "InvalidParameterValue", "Value (%s) for parameter %s is invalid. Expected a whole number.",
+			text, name)
 	}
 	return number, nil
 }
@@ -108,7 +109,8 @@ func (f form) truth(name string, missing bool) (bool, *apiError) {
 	case "false":
 		return false, nil
 	}
-	return false, refuse(400, "InvalidParameterValue", "Value (%s) for parameter %s is invalid. Expected true or false.", f[name], name)
+	return false,
+		refuse(400, "InvalidParameterValue", "Value (%s) for parameter %s is invalid. Expected true or false.", f[name], name)
 }
 
 // canonical writes all parameters but the excepted ones in one order, so that

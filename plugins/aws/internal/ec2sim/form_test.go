@@ -15,7 +15,8 @@ func TestListsAreReadInTheOrderOfTheirNumbers(t *testing.T) {
 		t.Errorf("the list is %q, want %q", got, want)
 	}
 	filters := request.structures("Filter")
-	if len(filters) != 1 || filters[0]["Name"] != "tag:fleet" || !reflect.DeepEqual(filters[0].texts("Value"), []string{"x", "y"}) {
+	if len(filters) != 1 || filters[0]["Name"] != "tag:fleet" ||
+		!reflect.DeepEqual(filters[0].texts("Value"), []string{"x", "y"}) {
 		t.Errorf("the filters are %v", filters)
 	}
 }

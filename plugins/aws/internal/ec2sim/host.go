@@ -62,7 +62,8 @@ func (s *Simulator) readHost(request form, w *wanted) *apiError {
 		suitable := one.kind == w.kind && one.zone == w.subnet.Zone && one.state(now) == "available" && one.instance == nil
 		switch {
 		case id == one.ID && !suitable:
-			return refuse(400, "InvalidHost.Occupied", "The host %s is %s, of type %s in %s, and can't take this instance now", id, one.state(now), one.kind.Name, one.zone.Name)
+			return refuse(400, "InvalidHost.Occupied", "The host %s is %s, of type %s in %s, and can't take this instance now",
+				id, one.state(now), one.kind.Name, one.zone.Name)
 		case id == one.ID, id == "" && suitable && one.placement == "on":
 			w.host = one
 			w.settings.tenancy = "host"
@@ -72,7 +73,9 @@ func (s *Simulator) readHost(request form, w *wanted) *apiError {
 	if id != "" {
 		return refuse(400, "InvalidHostID.NotFound", "The host ID '%s' does not exist", id)
 	}
-	return refuse(500, "InsufficientHostCapacity", "There is not enough capacity to fulfill your request: no host of type %s is free in %s", w.kind.Name, w.subnet.Zone.Name)
+	return refuse(500, "InsufficientHostCapacity",
+		"There is not enough capacity to fulfill your request: no host of type %s is free in %s", w.kind.Name,
+		w.subnet.Zone.Name)
 }
 
 type hostIDsAnswer struct {
@@ -86,7 +89,8 @@ func (s *Simulator) allocateHosts(now time.Time, request form) (answer, *apiErro
 		again := &hostIDsAnswer{}
 		for _, one := range s.world.hosts {
 			if one.token == token && one.parameters != asked {
-				return nil, refuse(400, "IdempotentParameterMismatch", "Arguments on this idempotent request are inconsistent with arguments used in previous request(s).")
+				return nil, refuse(400, "IdempotentParameterMismatch",
+					"Arguments on this idempotent request are inconsistent with arguments used in previous request(s).")
 			}
 			if one.token == token {
 				again.IDs = append(again.IDs, one.ID)
@@ -105,11 +109,13 @@ func (s *Simulator) allocateHosts(now time.Time, request form) (answer, *apiErro
 		return nil, refuse(400, "InvalidParameterValue", "Invalid availability zone: [%s]", request["AvailabilityZone"])
 	}
 	if kind.missingIn(s.world.zones[at]) {
-		return nil, refuse(400, "UnsupportedHostConfiguration", "Hosts of %s are not offered in %s", kind.Name, s.world.zones[at].Name)
+		return nil, refuse(400, "UnsupportedHostConfiguration", "Hosts of %s are not offered in %s", kind.Name,
+			s.world.zones[at].Name)
 	}
 	quantity, refusal := request.number("Quantity", 1)
 	if refusal != nil || quantity < 1 {
-		return nil, refuse(400, "InvalidParameterValue", "Value (%s) for parameter quantity is invalid. Expected 1 or more.", request["Quantity"])
+		return nil, refuse(400, "InvalidParameterValue", "Value (%s) for parameter quantity is invalid. Expected 1 or more.",
+			request["Quantity"])
 	}
 	if refusal := s.roomForHosts(kind, s.world.zones[at], quantity); refusal != nil {
 		return nil, refusal
@@ -121,8 +127,10 @@ func (s *Simulator) allocateHosts(now time.Time, request form) (answer, *apiErro
 	answer := &hostIDsAnswer{}
 	for range quantity {
 		number := s.world.next()
-		one := &host{number: number, ID: s.world.id("h", number), token: request["ClientToken"], kind: kind, zone: s.world.zones[at],
-			placement: orElse(request["AutoPlacement"], "on"), allocated: now, tags: copyTags(tags["dedicated-host"]), parameters: asked}
+		one := &host{number: number, ID: s.world.id("h", number), token: request["ClientToken"], kind: kind,
+			zone:      s.world.zones[at],
+			placement: orElse(request["AutoPlacement"], "on"), allocated: now, tags: copyTags(tags["dedicated-host"]),
+			parameters: asked}
 		s.world.hosts = append(s.world.hosts, one)
 		answer.IDs = append(answer.IDs, one.ID)
 	}
@@ -151,7 +159,8 @@ func (s *Simulator) roomForHosts(kind *instanceType, at zone, quantity int) *api
 	market := Market{InstanceType: kind.Name, Zone: at.Name}
 	if room, ok := s.world.hostRooms[market]; ok {
 		if room < quantity {
-			return refuse(500, "InsufficientHostCapacity", "There is not enough capacity to fulfill your Dedicated Host request for %s in %s", kind.Name, at.Name)
+			return refuse(500, "InsufficientHostCapacity",
+				"There is not enough capacity to fulfill your Dedicated Host request for %s in %s", kind.Name, at.Name)
 		}
 		s.world.hostRooms[market] = room - quantity
 	}
@@ -214,12 +223,18 @@ func hostFilters(now time.Time) attributes[*host] {
 }
 
 func (s *Simulator) describeHosts(now time.Time, request form) (answer, *apiError) {
-	named, refusal := pick(request.texts("HostId"), s.world.hosts, func(h *host) string { return h.ID }, "h-", "InvalidHostID", "host")
+	named, refusal := pick(request.texts("HostId"), s.world.hosts, func(h *host) string {
+		return h.ID
+	}, "h-", "InvalidHostID", "host")
 	if refusal != nil {
 		return nil, refusal
 	}
-	named = slices.DeleteFunc(slices.Clone(named), func(h *host) bool { return now.Before(h.allocated.Add(s.options.Visible)) })
-	shown, token, refusal := show(s, "DescribeHosts", request, named, hostFilters(now), func(h *host) map[string]string { return h.tags }, 5, 500)
+	named = slices.DeleteFunc(slices.Clone(named), func(h *host) bool {
+		return now.Before(h.allocated.Add(s.options.Visible))
+	})
+	shown, token, refusal := show(s, "DescribeHosts", request, named, hostFilters(now), func(h *host) map[string]string {
+		return h.tags
+	}, 5, 500)
 	if refusal != nil {
 		return nil, refusal
 	}
@@ -300,11 +315,13 @@ func (h *host) unreleasable(now time.Time) (code, message string) {
 	case !h.released.IsZero():
 		return "Client.InvalidHost.Released", "The host " + h.ID + " is released already"
 	case h.instance != nil:
-		return "Client.InvalidHost.Occupied", "Dedicated host '" + h.ID + "' cannot be released as it is occupied by instances."
+		return "Client.InvalidHost.Occupied",
+			"Dedicated host '" + h.ID + "' cannot be released as it is occupied by instances."
 	case h.state(now) == "pending":
 		return "Client.InvalidHost.Pending", "The host " + h.ID + " is being prepared"
 	case h.kind.mac() && now.Before(h.allocated.Add(shortestAllocation)):
-		return "Client.HostMinAllocationPeriodUnexpired", "Dedicated host '" + h.ID + "' cannot be released before the minimum host allocation period of 24 hours ends"
+		return "Client.HostMinAllocationPeriodUnexpired",
+			"Dedicated host '" + h.ID + "' cannot be released before the minimum host allocation period of 24 hours ends"
 	}
 	return "", ""
 }

@@ -8,22 +8,27 @@ import (
 
 func TestAMacHostIsOccupiedScrubbedAndKeptForADay(t *testing.T) {
 	c := newCaller(t, Options{Delays: Delays{Terminating: time.Minute, Scrubbing: 270 * time.Minute}})
-	allocate := []string{"InstanceType", "mac2.metal", "AvailabilityZone", "us-east-1a", "Quantity", "1", "ClientToken", "host-1"}
+	allocate := []string{"InstanceType", "mac2.metal", "AvailabilityZone", "us-east-1a", "Quantity", "1", "ClientToken",
+		"host-1"}
 	first := c.must("AllocateHosts", allocate...)
 	id := c.simulator.world.hosts[0].ID
-	if again := c.must("AllocateHosts", allocate...); !strings.Contains(again, id) || !strings.Contains(first, id) || len(c.simulator.world.hosts) != 1 {
+	if again := c.must("AllocateHosts", allocate...); !strings.Contains(again, id) || !strings.Contains(first, id) ||
+		len(c.simulator.world.hosts) != 1 {
 		t.Errorf("the same token allocated again:\n%s", again)
 	}
 	c.wantRefusal("IdempotentParameterMismatch", "AllocateHosts", append(allocate, "AutoPlacement", "off")...)
-	c.wantRefusal("UnsupportedHostConfiguration", "AllocateHosts", "InstanceType", "mac2.metal", "AvailabilityZone", "us-east-1b", "Quantity", "1")
+	c.wantRefusal("UnsupportedHostConfiguration", "AllocateHosts", "InstanceType", "mac2.metal", "AvailabilityZone",
+		"us-east-1b", "Quantity", "1")
 
-	run := launchOne("ImageId", "ami-0a000000000000003", "InstanceType", "mac2.metal", "Placement.HostId", id, "Placement.Tenancy", "host")
+	run := launchOne("ImageId", "ami-0a000000000000003", "InstanceType", "mac2.metal", "Placement.HostId", id,
+		"Placement.Tenancy", "host")
 	instance := read(t, c.must("RunInstances", run...)).Started[0].ID
 	c.wantRefusal("InvalidHost.Occupied", "RunInstances", run...)
 	release := func(code string) {
 		t.Helper()
 		body := c.must("ReleaseHosts", "HostId.1", id)
-		if code == "" && !strings.Contains(body, "<successful>\n    <item>"+id) || code != "" && !strings.Contains(body, "<code>"+code+"</code>") {
+		if code == "" && !strings.Contains(body, "<successful>\n    <item>"+id) ||
+			code != "" && !strings.Contains(body, "<code>"+code+"</code>") {
 			t.Errorf("the release is to say %q:\n%s", code, body)
 		}
 	}

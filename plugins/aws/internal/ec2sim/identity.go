@@ -78,7 +78,8 @@ func (s *Simulator) identityDocument(one *instance) string {
 		"accountId": s.options.Account, "architecture": one.image.Architecture, "availabilityZone": one.subnet.Zone.Name,
 		"billingProducts": nil, "devpayProductCodes": nil, "marketplaceProductCodes": nil, "imageId": one.image.ID,
 		"instanceId": one.ID, "instanceType": one.kind.Name, "kernelId": nil, "ramdiskId": nil,
-		"pendingTime": one.launched.UTC().Format(time.RFC3339), "privateIp": one.address, "region": s.options.Region, "version": "2017-09-30",
+		"pendingTime": one.launched.UTC().Format(time.RFC3339), "privateIp": one.address, "region": s.options.Region,
+		"version": "2017-09-30",
 	}, "", "  ")
 	if err != nil {
 		panic("ec2sim: an identity document can't be written: " + err.Error())

@@ -22,7 +22,8 @@ func verify(t *testing.T, identity Identity, certificate string) (string, error)
 	}
 	signed := write("signed.pem", "-----BEGIN PKCS7-----\n"+identity.RSA2048+"\n-----END PKCS7-----\n")
 	trusted := write("region.pem", certificate)
-	command := exec.CommandContext(t.Context(), "openssl", "smime", "-verify", "-inform", "PEM", "-in", signed, "-certfile", trusted, "-noverify", "-nointern")
+	command := exec.CommandContext(t.Context(), "openssl", "smime", "-verify", "-inform", "PEM", "-in", signed,
+		"-certfile", trusted, "-noverify", "-nointern")
 	text, err := command.Output()
 	return string(text), err
 }
@@ -47,7 +48,8 @@ func TestAnIdentityDocumentIsVerifiedByTheRegionsCertificateAlone(t *testing.T) 
 	}
 	var document struct{ InstanceID, AccountID, Region, PendingTime string }
 	if err := json.Unmarshal([]byte(identity.Document), &document); err != nil || document.InstanceID != id ||
-		document.AccountID != "111122223333" || document.Region != "us-east-1" || document.PendingTime != "2026-11-30T06:00:00Z" {
+		document.AccountID != "111122223333" || document.Region != "us-east-1" ||
+		document.PendingTime != "2026-11-30T06:00:00Z" {
 		t.Errorf("the document says %+v (%v)", document, err)
 	}
 	other, err := NewRegion(start)

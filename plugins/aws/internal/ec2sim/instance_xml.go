@@ -155,7 +155,8 @@ func (s *Simulator) writeAttached(one *instance, written *instanceXML) {
 		written.Interfaces = append(written.Interfaces, instanceFaceXML{
 			ID: face.ID, Subnet: one.subnet.ID, VPC: one.subnet.VPC, Owner: s.options.Account, Status: "in-use",
 			Address: one.address, Groups: writeGroups(one.groups),
-			Attachment: faceAttachmentXML{ID: face.attachment, Time: wireTime(face.created), Deleted: face.deleteWithInstance, Status: "attached"},
+			Attachment: faceAttachmentXML{ID: face.attachment, Time: wireTime(face.created), Deleted: face.deleteWithInstance,
+				Status: "attached"},
 		})
 	}
 }

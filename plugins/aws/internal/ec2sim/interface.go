@@ -90,16 +90,22 @@ func (s *Simulator) describeNetworkInterfaces(_ time.Time, request form) (answer
 	if refusal != nil {
 		return nil, refusal
 	}
-	shown, token, refusal := show(s, "DescribeNetworkInterfaces", request, named, interfaceFilters, func(n *networkInterface) map[string]string { return n.tags }, 5, 1000)
+	shown, token, refusal := show(s, "DescribeNetworkInterfaces", request, named, interfaceFilters,
+		func(n *networkInterface) map[string]string {
+			return n.tags
+		}, 5, 1000)
 	if refusal != nil {
 		return nil, refusal
 	}
 	answer := &interfacesAnswer{NextToken: token}
 	for _, one := range shown {
-		written := interfaceXML{ID: one.ID, Subnet: one.subnet.ID, VPC: one.subnet.VPC, Zone: one.subnet.Zone.Name, Text: one.text,
-			Owner: s.options.Account, Status: one.status(), Address: one.address, Groups: writeGroups(one.groups), Tags: writeTags(one.tags), Type: "interface"}
+		written := interfaceXML{ID: one.ID, Subnet: one.subnet.ID, VPC: one.subnet.VPC, Zone: one.subnet.Zone.Name,
+			Text:  one.text,
+			Owner: s.options.Account, Status: one.status(), Address: one.address, Groups: writeGroups(one.groups),
+			Tags: writeTags(one.tags), Type: "interface"}
 		if one.instance != nil {
-			written.Attachment = &faceAttachmentXML{one.attachment, one.instance.ID, s.options.Account, 0, "attached", wireTime(one.created), one.deleteWithInstance}
+			written.Attachment = &faceAttachmentXML{one.attachment, one.instance.ID, s.options.Account, 0, "attached",
+				wireTime(one.created), one.deleteWithInstance}
 		}
 		answer.Interfaces = append(answer.Interfaces, written)
 	}
@@ -107,7 +113,9 @@ func (s *Simulator) describeNetworkInterfaces(_ time.Time, request form) (answer
 }
 
 func (s *Simulator) pickInterfaces(ids []string) ([]*networkInterface, *apiError) {
-	return pick(ids, s.world.interfaces, func(n *networkInterface) string { return n.ID }, "eni-", "InvalidNetworkInterfaceID", "networkInterface")
+	return pick(ids, s.world.interfaces, func(n *networkInterface) string {
+		return n.ID
+	}, "eni-", "InvalidNetworkInterfaceID", "networkInterface")
 }
 
 func (s *Simulator) deleteNetworkInterface(_ time.Time, request form) (answer, *apiError) {

@@ -25,8 +25,10 @@ var jsonServices = map[string]struct {
 		"DeleteMessage":      (*Simulator).deleteMessage,
 		"DeleteMessageBatch": (*Simulator).deleteMessageBatch,
 	}},
-	"pricing":       {"AWSPriceListService", "1.1", map[string]jsonOperation{"GetProducts": (*Simulator).getProducts}},
-	"servicequotas": {"ServiceQuotasV20190624", "1.1", map[string]jsonOperation{"GetServiceQuota": (*Simulator).getServiceQuota, "ListServiceQuotas": (*Simulator).listServiceQuotas}},
+	"pricing": {"AWSPriceListService", "1.1", map[string]jsonOperation{"GetProducts": (*Simulator).getProducts}},
+	"servicequotas": {"ServiceQuotasV20190624", "1.1",
+		map[string]jsonOperation{"GetServiceQuota": (*Simulator).getServiceQuota,
+			"ListServiceQuotas": (*Simulator).listServiceQuotas}},
 }
 
 // identifyJSON tells by the header X-Amz-Target which action is asked for.
@@ -35,15 +37,18 @@ func (s *Simulator) identifyJSON(service string, request *http.Request, body str
 	contentType := "application/x-amz-json-" + known.version
 	word := func(requestID string, refusal *apiError) reply {
 		text := encodeJSON(map[string]string{"__type": refusal.code, "message": refusal.message})
-		return reply{status: refusal.status, contentType: contentType, header: map[string]string{"X-Amzn-RequestId": requestID}, body: text}
+		return reply{status: refusal.status, contentType: contentType,
+			header: map[string]string{"X-Amzn-RequestId": requestID}, body: text}
 	}
 	target := request.Header.Get("X-Amz-Target")
 	action, ok := strings.CutPrefix(target, known.target+".")
 	if !ok {
-		return s.refusedCall("", word, refuse(400, "UnknownOperationException", "the target %q is none of %s", target, known.target))
+		return s.refusedCall("", word,
+			refuse(400, "UnknownOperationException", "the target %q is none of %s", target, known.target))
 	}
 	if got := request.Header.Get("Content-Type"); got != contentType {
-		return s.refusedCall(action, word, refuse(415, "SerializationException", "the body is of type %q, expected %q", got, contentType))
+		return s.refusedCall(action, word,
+			refuse(415, "SerializationException", "the body is of type %q, expected %q", got, contentType))
 	}
 	run := func(operation jsonOperation) reply {
 		s.mutex.Lock()
@@ -54,7 +59,8 @@ func (s *Simulator) identifyJSON(service string, request *http.Request, body str
 		if refusal != nil {
 			return word(s.requestID(), refusal)
 		}
-		return reply{status: 200, contentType: contentType, header: map[string]string{"X-Amzn-RequestId": s.requestID()}, body: encodeJSON(answer)}
+		return reply{status: 200, contentType: contentType, header: map[string]string{"X-Amzn-RequestId": s.requestID()},
+			body: encodeJSON(answer)}
 	}
 	if service == "sqs" && action == "ReceiveMessage" {
 		return call{operation: action, refused: word, run: func(ctx context.Context) reply {
@@ -63,7 +69,8 @@ func (s *Simulator) identifyJSON(service string, request *http.Request, body str
 	}
 	operation, ok := known.operations[action]
 	if !ok {
-		return s.refusedCall(action, word, refuse(400, "UnknownOperationException", "the simulator has no operation %s", target))
+		return s.refusedCall(action, word,
+			refuse(400, "UnknownOperationException", "the simulator has no operation %s", target))
 	}
 	return call{operation: action, refused: word, run: func(context.Context) reply { return run(operation) }}
 }

@@ -54,20 +54,28 @@ func TestWhatALaunchRefuses(t *testing.T) {
 		code       string
 		parameters []string
 	}{
-		"an image that isn't there":              {"InvalidAMIID.NotFound", launchOne("ImageId", "ami-0ffffffffffffffff")},
-		"an image of another architecture":       {"InvalidParameterValue", launchOne("ImageId", "ami-0a000000000000002")},
-		"a type that isn't there":                {"InvalidParameterValue", launchOne("InstanceType", "c7i.huge")},
-		"a subnet that isn't there":              {"InvalidSubnetID.NotFound", launchOne("SubnetId", "subnet-0f")},
-		"a group that isn't there":               {"InvalidGroup.NotFound", launchOne("SecurityGroupId.1", "sg-0f")},
-		"a subnet beside a network interface":    {"InvalidParameterCombination", launchOne("SubnetId", "subnet-0a000000000000001", "NetworkInterface.1.DeviceIndex", "0")},
-		"a misspelt parameter":                   {"UnknownParameter", launchOne("ClientTokn", "key-1")},
-		"a token of 65 characters":               {"InvalidParameterValue", launchOne("ClientToken", strings.Repeat("k", 65))},
-		"a root disk smaller than the image":     {"InvalidBlockDeviceMapping", launchOne("BlockDeviceMapping.1.DeviceName", "/dev/sda1", "BlockDeviceMapping.1.Ebs.VolumeSize", "4")},
-		"graphics in a zone that has none":       {"Unsupported", launchOne("InstanceType", "g5.xlarge", "SubnetId", "subnet-0a000000000000003")},
-		"a tag that begins with aws:":            {"InvalidParameterValue", launchOne("TagSpecification.1.ResourceType", "instance", "TagSpecification.1.Tag.1.Key", "aws:x", "TagSpecification.1.Tag.1.Value", "y")},
-		"user data that isn't base64":            {"InvalidUserData.Malformed", launchOne("UserData", "%%%")},
-		"a launch template that isn't there":     {"InvalidLaunchTemplateId.NotFound", launchOne("LaunchTemplate.LaunchTemplateId", "lt-0f")},
-		"a Mac without a host":                   {"InvalidParameterValue", launchOne("InstanceType", "mac2.metal", "ImageId", "ami-0a000000000000003")},
+		"an image that isn't there":        {"InvalidAMIID.NotFound", launchOne("ImageId", "ami-0ffffffffffffffff")},
+		"an image of another architecture": {"InvalidParameterValue", launchOne("ImageId", "ami-0a000000000000002")},
+		"a type that isn't there":          {"InvalidParameterValue", launchOne("InstanceType", "c7i.huge")},
+		"a subnet that isn't there":        {"InvalidSubnetID.NotFound", launchOne("SubnetId", "subnet-0f")},
+		"a group that isn't there":         {"InvalidGroup.NotFound", launchOne("SecurityGroupId.1", "sg-0f")},
+		"a subnet beside a network interface": {"InvalidParameterCombination",
+			launchOne("SubnetId", "subnet-0a000000000000001", "NetworkInterface.1.DeviceIndex", "0")},
+		"a misspelt parameter": {"UnknownParameter", launchOne("ClientTokn", "key-1")},
+		"a token of 65 characters": {"InvalidParameterValue",
+			launchOne("ClientToken", strings.Repeat("k", 65))},
+		"a root disk smaller than the image": {"InvalidBlockDeviceMapping",
+			launchOne("BlockDeviceMapping.1.DeviceName", "/dev/sda1", "BlockDeviceMapping.1.Ebs.VolumeSize", "4")},
+		"graphics in a zone that has none": {"Unsupported",
+			launchOne("InstanceType", "g5.xlarge", "SubnetId", "subnet-0a000000000000003")},
+		"a tag that begins with aws:": {"InvalidParameterValue",
+			launchOne("TagSpecification.1.ResourceType", "instance", "TagSpecification.1.Tag.1.Key", "aws:x",
+				"TagSpecification.1.Tag.1.Value", "y")},
+		"user data that isn't base64": {"InvalidUserData.Malformed", launchOne("UserData", "%%%")},
+		"a launch template that isn't there": {"InvalidLaunchTemplateId.NotFound",
+			launchOne("LaunchTemplate.LaunchTemplateId", "lt-0f")},
+		"a Mac without a host": {"InvalidParameterValue",
+			launchOne("InstanceType", "mac2.metal", "ImageId", "ami-0a000000000000003")},
 		"a dry run, though it would have worked": {"DryRunOperation", launchOne("DryRun", "true")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,8 +92,10 @@ func TestALaunchTemplateAddsWhatTheRequestDoesNotSay(t *testing.T) {
 	c := newCaller(t, Options{})
 	c.simulator.AddLaunchTemplate("lt-0a000000000000001", "runners", map[string]string{
 		"ImageId": "ami-0a000000000000001", "InstanceType": "m7i.large", "KeyName": "from-template"})
-	body := c.must("RunInstances", "LaunchTemplate.LaunchTemplateName", "runners", "InstanceType", "c7i.large", "MinCount", "1", "MaxCount", "1")
-	if !strings.Contains(body, "from-template") || !strings.Contains(body, "c7i.large") || strings.Contains(body, "m7i.large") {
+	body := c.must("RunInstances", "LaunchTemplate.LaunchTemplateName", "runners", "InstanceType", "c7i.large",
+		"MinCount", "1", "MaxCount", "1")
+	if !strings.Contains(body, "from-template") || !strings.Contains(body, "c7i.large") ||
+		strings.Contains(body, "m7i.large") {
 		t.Errorf("the launch is not the template with the request's type:\n%s", body)
 	}
 }
@@ -95,14 +105,18 @@ func TestLaunchTemplateVersionsAreImmutable(t *testing.T) {
 	for _, name := range []string{"first-key", "second-key"} {
 		c.simulator.AddLaunchTemplate("lt-0a000000000000001", "runners", map[string]string{"KeyName": name})
 	}
-	for version, want := range map[string]string{"": "first-key", "$Default": "first-key", "1": "first-key", "2": "second-key", "$Latest": "second-key"} {
-		body := c.must("RunInstances", launchOne("LaunchTemplate.LaunchTemplateId", "lt-0a000000000000001", "LaunchTemplate.Version", version)...)
+	for version, want := range map[string]string{"": "first-key", "$Default": "first-key", "1": "first-key",
+		"2": "second-key", "$Latest": "second-key"} {
+		body := c.must("RunInstances",
+			launchOne("LaunchTemplate.LaunchTemplateId", "lt-0a000000000000001", "LaunchTemplate.Version", version)...)
 		if !strings.Contains(body, want) {
 			t.Errorf("version %q isn't the one with %s:\n%s", version, want, body)
 		}
 	}
-	c.wantRefusal("InvalidLaunchTemplateId.VersionNotFound", "RunInstances", launchOne("LaunchTemplate.LaunchTemplateId", "lt-0a000000000000001", "LaunchTemplate.Version", "3")...)
-	c.wantRefusal("InvalidLaunchTemplateName.NotFoundException", "DescribeLaunchTemplateVersions", "LaunchTemplateName", "others")
+	c.wantRefusal("InvalidLaunchTemplateId.VersionNotFound", "RunInstances",
+		launchOne("LaunchTemplate.LaunchTemplateId", "lt-0a000000000000001", "LaunchTemplate.Version", "3")...)
+	c.wantRefusal("InvalidLaunchTemplateName.NotFoundException", "DescribeLaunchTemplateVersions", "LaunchTemplateName",
+		"others")
 }
 
 func TestANewInstanceIsMissingThenFlapsThenStays(t *testing.T) {
@@ -160,15 +174,18 @@ func TestAnUnknownFilterIsRefusedAndAKnownOneNarrows(t *testing.T) {
 	c := newCaller(t, Options{})
 	c.wantRefusal("InvalidParameterValue", "DescribeInstances", "Filter.1.Name", "client-tokens", "Filter.1.Value.1", "x")
 	c.launch("ClientToken", "key-1")
-	id := c.launch("ClientToken", "key-2", "TagSpecification.1.ResourceType", "instance", "TagSpecification.1.Tag.1.Key", "fleet", "TagSpecification.1.Tag.1.Value", "a*b")[0]
-	for _, filter := range [][2]string{{"client-token", "key-2"}, {"tag:fleet", `a\*b`}, {"tag:fleet", "a?b"}, {"tag-key", "fl*"}} {
+	id := c.launch("ClientToken", "key-2", "TagSpecification.1.ResourceType", "instance", "TagSpecification.1.Tag.1.Key",
+		"fleet", "TagSpecification.1.Tag.1.Value", "a*b")[0]
+	for _, filter := range [][2]string{{"client-token", "key-2"}, {"tag:fleet", `a\*b`}, {"tag:fleet", "a?b"},
+		{"tag-key", "fl*"}} {
 		found := read(t, c.must("DescribeInstances", "Filter.1.Name", filter[0], "Filter.1.Value.1", filter[1],
 			"Filter.2.Name", "instance-state-name", "Filter.2.Value.1", "pending", "Filter.2.Value.2", "running")).Instances
 		if len(found) != 1 || found[0].ID != id {
 			t.Errorf("the filter %q shows %v, want %s alone", filter, found, id)
 		}
 	}
-	if found := read(t, c.must("DescribeInstances", "Filter.1.Name", "tag:fleet", "Filter.1.Value.1", "A*")).Instances; len(found) != 0 {
+	if found := read(t,
+		c.must("DescribeInstances", "Filter.1.Name", "tag:fleet", "Filter.1.Value.1", "A*")).Instances; len(found) != 0 {
 		t.Errorf("a filter of another case shows %v", found)
 	}
 }
@@ -177,7 +194,8 @@ func TestAnUnsignedRequestAndOneForAnotherRegionAreRefused(t *testing.T) {
 	c := newCaller(t, Options{})
 	header := c.signed()
 	header.Del("Authorization")
-	if status, body := c.send(header, "Action=DescribeInstances&Version="+apiVersion); status != 401 || !strings.Contains(body, "AuthFailure") {
+	if status, body := c.send(header, "Action=DescribeInstances&Version="+apiVersion); status != 401 ||
+		!strings.Contains(body, "AuthFailure") {
 		t.Errorf("an unsigned request is answered with %d:\n%s", status, body)
 	}
 	c.region = "eu-west-1"
@@ -196,7 +214,8 @@ func TestFaultsBeforeAndAfterTheEffect(t *testing.T) {
 		t.Errorf("a cut after the effect: status %d, %d instances", status, held())
 	}
 	c.simulator.Inject(Fault{Operation: "RunInstances", After: true, Status: 500, Code: "InternalError"})
-	if status, code := c.refused("RunInstances", launchOne("ClientToken", "key-2")...); status != 500 || code != "InternalError" || held() != 2 {
+	if status, code := c.refused("RunInstances", launchOne("ClientToken", "key-2")...); status != 500 ||
+		code != "InternalError" || held() != 2 {
 		t.Errorf("a lie after the effect: status %d %s, %d instances", status, code, held())
 	}
 	c.simulator.Inject(Fault{Operation: "DescribeInstances", Count: 2, Code: "ExpiredToken"})
@@ -233,12 +252,14 @@ func TestBucketsRefuseAtThePublishedSizesAndRefill(t *testing.T) {
 		return 200
 	}
 	filter := []string{"Filter.1.Name", "instance-state-name", "Filter.1.Value.1", "running"}
-	got := []int{spend("RunInstances", launchOne()...), spend("DescribeInstances", filter...), spend("DescribeInstances"), spend("TerminateInstances", "InstanceId.1", "i-0f")}
+	got := []int{spend("RunInstances", launchOne()...), spend("DescribeInstances", filter...), spend("DescribeInstances"),
+		spend("TerminateInstances", "InstanceId.1", "i-0f")}
 	if want := []int{5, 100, 50, 50}; !slices.Equal(got, want) {
 		t.Errorf("the buckets let through %v, want %v", got, want)
 	}
 	c.simulator.Advance(time.Second)
-	got = []int{spend("RunInstances", launchOne()...), spend("DescribeInstances", filter...), spend("DescribeInstances"), spend("TerminateInstances", "InstanceId.1", "i-0f")}
+	got = []int{spend("RunInstances", launchOne()...), spend("DescribeInstances", filter...), spend("DescribeInstances"),
+		spend("TerminateInstances", "InstanceId.1", "i-0f")}
 	if want := []int{2, 20, 10, 5}; !slices.Equal(got, want) {
 		t.Errorf("a second refills %v, want %v", got, want)
 	}

@@ -40,7 +40,9 @@ func (s *Simulator) ShutDown(id string) error {
 	var refused error
 	err := s.withLive(id, func(now time.Time, one *instance) {
 		if one.settings.shutdownBehavior != "terminate" {
-			refused = fmt.Errorf("the instance %s would be stopped by its shutdown, which isn't simulated; launch it with the behavior terminate", id)
+			refused = fmt.Errorf(
+				"the instance %s would be stopped by its shutdown, which isn't simulated; launch it with the behavior terminate",
+				id)
 			return
 		}
 		one.askEnd(now, "Client.InstanceInitiatedShutdown", "Client.InstanceInitiatedShutdown: Instance initiated shutdown")

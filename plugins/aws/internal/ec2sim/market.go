@@ -118,7 +118,8 @@ func (s *Simulator) spotPrices(start, end time.Time, types []string) []spotPrice
 			}
 			for zoneIndex, at := range s.world.zones {
 				if !one.missingIn(at) {
-					all = append(all, spotPriceXML{len(all) + 1, one.Name, "Linux/UNIX", one.spotPrice(zoneIndex, hour.UTC()), wireTime(hour), at.Name})
+					all = append(all,
+						spotPriceXML{len(all) + 1, one.Name, "Linux/UNIX", one.spotPrice(zoneIndex, hour.UTC()), wireTime(hour), at.Name})
 				}
 			}
 		}
@@ -136,7 +137,9 @@ func moment(request form, name string, missing time.Time) (time.Time, *apiError)
 	}
 	read, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return time.Time{}, refuse(400, "InvalidParameterValue", "Value (%s) for parameter %s is invalid. Expected a time such as 2026-11-30T06:00:00Z.", text, name)
+		return time.Time{},
+			refuse(400, "InvalidParameterValue",
+				"Value (%s) for parameter %s is invalid. Expected a time such as 2026-11-30T06:00:00Z.", text, name)
 	}
 	return read, nil
 }

@@ -57,24 +57,33 @@ var imageFilters = attributes[*image]{
 }
 
 func (s *Simulator) describeImages(_ time.Time, request form) (answer, *apiError) {
-	named, refusal := pick(request.texts("ImageId"), s.world.images, func(i *image) string { return i.ID }, "ami-", "InvalidAMIID", "image")
+	named, refusal := pick(request.texts("ImageId"), s.world.images, func(i *image) string {
+		return i.ID
+	}, "ami-", "InvalidAMIID", "image")
 	if refusal != nil {
 		return nil, refusal
 	}
-	if owners := request.texts("Owner"); len(owners) > 0 && !slices.Contains(owners, s.options.Account) && !slices.Contains(owners, "self") {
+	if owners := request.texts("Owner"); len(owners) > 0 && !slices.Contains(owners, s.options.Account) &&
+		!slices.Contains(owners, "self") {
 		named = nil
 	}
-	shown, token, refusal := show(s, "DescribeImages", request, named, imageFilters, func(i *image) map[string]string { return i.Tags }, 1, 1000)
+	shown, token, refusal := show(s, "DescribeImages", request, named, imageFilters, func(i *image) map[string]string {
+		return i.Tags
+	}, 1, 1000)
 	if refusal != nil {
 		return nil, refusal
 	}
 	answer := &imagesAnswer{NextToken: token}
 	for _, one := range shown {
-		written := imageXML{ID: one.ID, Location: one.Owner + "/" + one.Name, State: one.State, Owner: one.Owner, Created: one.Created,
-			Architecture: one.Architecture, Type: "machine", Name: one.Name, Text: one.Description, RootType: "ebs", RootName: one.RootDevice,
-			Disks: make([]imageDiskXML, 1), Virtualization: "hvm", Hypervisor: "xen", ENA: true, Platform: one.Platform, Tags: writeTags(one.Tags)}
+		written := imageXML{ID: one.ID, Location: one.Owner + "/" + one.Name, State: one.State, Owner: one.Owner,
+			Created:      one.Created,
+			Architecture: one.Architecture, Type: "machine", Name: one.Name, Text: one.Description, RootType: "ebs",
+			RootName: one.RootDevice,
+			Disks:    make([]imageDiskXML, 1), Virtualization: "hvm", Hypervisor: "xen", ENA: true, Platform: one.Platform,
+			Tags: writeTags(one.Tags)}
 		root := &written.Disks[0]
-		root.Device, root.EBS.Snapshot, root.EBS.Size, root.EBS.Deleted, root.EBS.Type = one.RootDevice, one.RootSnapshot, one.RootSize, true, "gp3"
+		root.Device, root.EBS.Snapshot, root.EBS.Size, root.EBS.Deleted, root.EBS.Type = one.RootDevice, one.RootSnapshot,
+			one.RootSize, true, "gp3"
 		answer.Images = append(answer.Images, written)
 	}
 	return answer, nil
@@ -108,18 +117,24 @@ var subnetFilters = attributes[*subnet]{
 }
 
 func (s *Simulator) describeSubnets(_ time.Time, request form) (answer, *apiError) {
-	named, refusal := pick(request.texts("SubnetId"), s.world.subnets, func(n *subnet) string { return n.ID }, "subnet-", "InvalidSubnetID", "subnet")
+	named, refusal := pick(request.texts("SubnetId"), s.world.subnets, func(n *subnet) string {
+		return n.ID
+	}, "subnet-", "InvalidSubnetID", "subnet")
 	if refusal != nil {
 		return nil, refusal
 	}
-	shown, token, refusal := show(s, "DescribeSubnets", request, named, subnetFilters, func(*subnet) map[string]string { return nil }, 5, 1000)
+	shown, token, refusal := show(s, "DescribeSubnets", request, named, subnetFilters, func(*subnet) map[string]string {
+		return nil
+	}, 5, 1000)
 	if refusal != nil {
 		return nil, refusal
 	}
 	answer := &subnetsAnswer{NextToken: token}
 	for _, one := range shown {
 		arn := fmt.Sprintf("arn:aws:ec2:%s:%s:subnet/%s", s.options.Region, s.options.Account, one.ID)
-		answer.Subnets = append(answer.Subnets, subnetXML{one.ID, arn, "available", one.VPC, one.CIDR, one.Addresses, one.Zone.Name, one.Zone.ID, s.options.Account, false, false})
+		answer.Subnets = append(answer.Subnets,
+			subnetXML{one.ID, arn, "available", one.VPC, one.CIDR, one.Addresses, one.Zone.Name, one.Zone.ID, s.options.Account,
+				false, false})
 	}
 	return answer, nil
 }
@@ -145,11 +160,16 @@ var groupFilters = attributes[*securityGroup]{
 }
 
 func (s *Simulator) describeSecurityGroups(_ time.Time, request form) (answer, *apiError) {
-	named, refusal := pick(request.texts("GroupId"), s.world.groups, func(g *securityGroup) string { return g.ID }, "sg-", "InvalidGroupId", "security group")
+	named, refusal := pick(request.texts("GroupId"), s.world.groups, func(g *securityGroup) string {
+		return g.ID
+	}, "sg-", "InvalidGroupId", "security group")
 	if refusal != nil {
 		return nil, refusal
 	}
-	shown, token, refusal := show(s, "DescribeSecurityGroups", request, named, groupFilters, func(*securityGroup) map[string]string { return nil }, 5, 1000)
+	shown, token, refusal := show(s, "DescribeSecurityGroups", request, named, groupFilters,
+		func(*securityGroup) map[string]string {
+			return nil
+		}, 5, 1000)
 	if refusal != nil {
 		return nil, refusal
 	}
@@ -195,7 +215,9 @@ func (s *Simulator) describeAvailabilityZones(_ time.Time, request form) (answer
 			}
 		}
 		if len(names) > 0 {
-			all = slices.DeleteFunc(all, func(z zone) bool { return !slices.Contains(names, z.Name) && !slices.Contains(names, z.ID) })
+			all = slices.DeleteFunc(all, func(z zone) bool {
+				return !slices.Contains(names, z.Name) && !slices.Contains(names, z.ID)
+			})
 		}
 	}
 	kept, refusal := filtered(request, all, zoneFilters, nil)
@@ -204,7 +226,8 @@ func (s *Simulator) describeAvailabilityZones(_ time.Time, request form) (answer
 	}
 	answer := &zonesAnswer{}
 	for _, one := range kept {
-		answer.Zones = append(answer.Zones, zoneXML{one.Name, one.ID, "available", s.options.Region, "availability-zone", "opt-in-not-required"})
+		answer.Zones = append(answer.Zones,
+			zoneXML{one.Name, one.ID, "available", s.options.Region, "availability-zone", "opt-in-not-required"})
 	}
 	return answer, nil
 }

@@ -12,7 +12,8 @@ type numbered interface{ sequence() int }
 
 // show gives what a list shows of all to this request: filtered, and a page of
 // it. The sizes of a page are the operation's own.
-func show[T numbered](s *Simulator, action string, request form, all []T, known attributes[T], tagsOf func(T) map[string]string, smallest, largest int) ([]T, string, *apiError) {
+func show[T numbered](s *Simulator, action string, request form, all []T, known attributes[T],
+	tagsOf func(T) map[string]string, smallest, largest int) ([]T, string, *apiError) {
 	kept, refusal := filtered(request, all, known, tagsOf)
 	if refusal != nil {
 		return nil, "", refusal
@@ -25,7 +26,9 @@ func show[T numbered](s *Simulator, action string, request form, all []T, known 
 //
 // A token says after which number to continue, not how many to skip: what appears
 // or goes between two pages neither hides another entry nor shows it twice.
-func page[T numbered](s *Simulator, action string, request form, all []T, smallest, largest int) ([]T, string, *apiError) {
+func page[T numbered](
+	s *Simulator, action string, request form, all []T, smallest, largest int,
+) ([]T, string, *apiError) {
 	size, refusal := pageSize(request, smallest, largest)
 	if refusal != nil {
 		return nil, "", refusal
@@ -56,7 +59,8 @@ func pageSize(request form, smallest, largest int) (int, *apiError) {
 		return 0, refusal
 	}
 	if size < smallest || size > largest {
-		return 0, refuse(400, "InvalidParameterValue", "Value ( %d ) for parameter maxResults is invalid. Expecting a value between %d and %d.", size, smallest, largest)
+		return 0, refuse(400, "InvalidParameterValue",
+			"Value ( %d ) for parameter maxResults is invalid. Expecting a value between %d and %d.", size, smallest, largest)
 	}
 	return size, nil
 }

@@ -49,7 +49,8 @@ func (s *Simulator) getProducts(now time.Time, body []byte) (any, *apiError) {
 			lines = append(lines, string(encodeJSON(one)))
 		}
 	}
-	shown, token, refusal := jsonPage(s, "GetProducts", listRequest{NextToken: request.NextToken, Most: request.Most}, lines)
+	shown, token, refusal := jsonPage(s, "GetProducts", listRequest{NextToken: request.NextToken, Most: request.Most},
+		lines)
 	if refusal != nil {
 		return nil, refusal
 	}
@@ -63,7 +64,9 @@ func (s *Simulator) getProducts(now time.Time, body []byte) (any, *apiError) {
 func (p product) meets(filters []priceFilter) (bool, *apiError) {
 	for _, filter := range filters {
 		if filter.Type != "TERM_MATCH" {
-			return false, refuse(400, "InvalidParameterException", "The filter type %q is none that the simulator has; use TERM_MATCH", filter.Type)
+			return false,
+				refuse(400, "InvalidParameterException", "The filter type %q is none that the simulator has; use TERM_MATCH",
+					filter.Type)
 		}
 		value, ok := p.Product.Attributes[filter.Field]
 		if !ok {
@@ -94,7 +97,8 @@ func (s *Simulator) price(kind *instanceType, now time.Time) product {
 	}
 	term, rate := sku+".JRTCKXETXF", sku+".JRTCKXETXF.6YS6EN2CT7"
 	one.Terms = map[string]any{"OnDemand": map[string]any{term: map[string]any{
-		"sku": sku, "offerTermCode": "JRTCKXETXF", "effectiveDate": "2026-11-01T00:00:00Z", "termAttributes": map[string]string{},
+		"sku": sku, "offerTermCode": "JRTCKXETXF", "effectiveDate": "2026-11-01T00:00:00Z",
+		"termAttributes": map[string]string{},
 		"priceDimensions": map[string]any{rate: map[string]any{
 			"rateCode": rate, "unit": "Hrs", "beginRange": "0", "endRange": "Inf", "appliesTo": []string{},
 			"description":  "$" + kind.OnDemand + " per On Demand Linux " + kind.Name + " Instance Hour",

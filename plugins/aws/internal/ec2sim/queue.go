@@ -41,7 +41,8 @@ func (s *Simulator) SendMessage(body string) {
 
 func (s *Simulator) send(now time.Time, body string) {
 	for _, one := range s.world.queues {
-		one.messages = append(one.messages, &message{id: fmt.Sprintf("00000000-0000-4000-9000-%012x", s.world.next()), body: body, sent: now})
+		one.messages = append(one.messages,
+			&message{id: fmt.Sprintf("00000000-0000-4000-9000-%012x", s.world.next()), body: body, sent: now})
 	}
 	s.wake()
 }
@@ -141,8 +142,11 @@ func (s *Simulator) receiveMessage(now time.Time, body []byte) (any, *apiError) 
 	if request.VisibilityTimeout != nil {
 		hidden = *request.VisibilityTimeout
 	}
-	if most < 1 || most > 10 || hidden < 0 || hidden > 43200 || request.WaitTimeSeconds < 0 || request.WaitTimeSeconds > 20 {
-		return nil, refuse(400, "InvalidParameterValue", "%d messages hidden for %d s with a wait of %d s: expected 1 to 10, 0 to 43200 and 0 to 20", most, hidden, request.WaitTimeSeconds)
+	if most < 1 || most > 10 || hidden < 0 || hidden > 43200 || request.WaitTimeSeconds < 0 ||
+		request.WaitTimeSeconds > 20 {
+		return nil, refuse(400, "InvalidParameterValue",
+			"%d messages hidden for %d s with a wait of %d s: expected 1 to 10, 0 to 43200 and 0 to 20", most, hidden,
+			request.WaitTimeSeconds)
 	}
 	answer := receiveAnswer{}
 	for _, one := range from.messages {
@@ -156,8 +160,10 @@ func (s *Simulator) receiveMessage(now time.Time, body []byte) (any, *apiError) 
 		one.receipt = fmt.Sprintf("%s#%d", one.id, one.received)
 		one.hidden = now.Add(time.Duration(hidden) * time.Second)
 		sum := md5.Sum([]byte(one.body)) //nolint:gosec // As above.
-		answer.Messages = append(answer.Messages, messageJSON{one.id, one.receipt, hex.EncodeToString(sum[:]), one.body, map[string]string{
-			"ApproximateReceiveCount": strconv.Itoa(one.received), "SentTimestamp": strconv.FormatInt(one.sent.UnixMilli(), 10)}})
+		answer.Messages = append(answer.Messages,
+			messageJSON{one.id, one.receipt, hex.EncodeToString(sum[:]), one.body, map[string]string{
+				"ApproximateReceiveCount": strconv.Itoa(one.received),
+				"SentTimestamp":           strconv.FormatInt(one.sent.UnixMilli(), 10)}})
 	}
 	return answer, nil
 }
@@ -230,7 +236,9 @@ func (s *Simulator) getQueueURL(_ time.Time, body []byte) (any, *apiError) {
 	if refusal := decode(body, &request); refusal != nil {
 		return nil, refusal
 	}
-	found, refusal := s.queueAt(fmt.Sprintf("https://sqs.%s.amazonaws.com/%s/%s", s.options.Region, orElse(request.Owner, s.options.Account), request.Name))
+	found, refusal := s.queueAt(
+		fmt.Sprintf("https://sqs.%s.amazonaws.com/%s/%s", s.options.Region, orElse(request.Owner, s.options.Account),
+			request.Name))
 	if refusal != nil {
 		return nil, refusal
 	}

@@ -38,7 +38,8 @@ func (s *Simulator) quotas() []quotaJSON {
 			value = float64(limit)
 		}
 		all = append(all, quotaJSON{"ec2", "Amazon Elastic Compute Cloud (Amazon EC2)",
-			"arn:aws:servicequotas:" + s.options.Region + ":" + s.options.Account + ":ec2/" + one[0], one[0], one[1], value, "None", true, false})
+			"arn:aws:servicequotas:" + s.options.Region + ":" + s.options.Account + ":ec2/" + one[0], one[0], one[1], value,
+			"None", true, false})
 	}
 	return all
 }
@@ -52,9 +53,12 @@ func (s *Simulator) getServiceQuota(_ time.Time, body []byte) (any, *apiError) {
 		return nil, refusal
 	}
 	all := s.quotas()
-	at := slices.IndexFunc(all, func(one quotaJSON) bool { return one.Service == request.Service && one.Code == request.Code })
+	at := slices.IndexFunc(all, func(one quotaJSON) bool {
+		return one.Service == request.Service && one.Code == request.Code
+	})
 	if at < 0 {
-		return nil, refuse(400, "NoSuchResourceException", "The request failed because the specified service quota does not exist.")
+		return nil, refuse(400, "NoSuchResourceException",
+			"The request failed because the specified service quota does not exist.")
 	}
 	return map[string]any{"Quota": all[at]}, nil
 }

@@ -24,12 +24,14 @@ type runAnswer struct {
 func (s *Simulator) runInstances(now time.Time, request form) (answer, *apiError) {
 	token := request["ClientToken"]
 	if len(token) > 64 {
-		return nil, refuse(400, "InvalidParameterValue", "Value (%s) for parameter clientToken is invalid. It has %d characters; the API takes 64.", token, len(token))
+		return nil, refuse(400, "InvalidParameterValue",
+			"Value (%s) for parameter clientToken is invalid. It has %d characters; the API takes 64.", token, len(token))
 	}
 	asked := request.canonical("ClientToken")
 	if before, ok := s.world.tokens[token]; ok && token != "" {
 		if before.parameters != asked {
-			return nil, refuse(400, "IdempotentParameterMismatch", "Arguments on this idempotent request are inconsistent with arguments used in previous request(s).")
+			return nil, refuse(400, "IdempotentParameterMismatch",
+				"Arguments on this idempotent request are inconsistent with arguments used in previous request(s).")
 		}
 		return &runAnswer{reservationXML: s.reservationOf(now, before.instances)}, nil
 	}
@@ -117,7 +119,8 @@ func readCounts(request form, w *wanted) (refusal *apiError) {
 		return refusal
 	}
 	if w.least < 1 || w.most < w.least {
-		return refuse(400, "InvalidParameterValue", "MinCount is %d and MaxCount %d: the least is 1, and not above the most", w.least, w.most)
+		return refuse(400, "InvalidParameterValue", "MinCount is %d and MaxCount %d: the least is 1, and not above the most",
+			w.least, w.most)
 	}
 	return nil
 }
@@ -148,7 +151,10 @@ func (s *Simulator) readMachine(request form, w *wanted) *apiError {
 	case w.image.State != "available":
 		return refuse(400, "InvalidAMIID.Unavailable", "The image id '[%s]' is no longer available", id)
 	case w.image.Architecture != w.kind.Architecture:
-		return refuse(400, "InvalidParameterValue", "The architecture '%s' of the specified instance type does not match the architecture '%s' of the specified AMI. Specify an instance type and an AMI that have matching architectures, and try again.", w.kind.Architecture, w.image.Architecture)
+		return refuse(400, "InvalidParameterValue",
+			"The architecture '%s' of the specified instance type does not match the architecture '%s' of the specified AMI. "+
+				"Specify an instance type and an AMI that have matching architectures, and try again.", w.kind.Architecture,
+			w.image.Architecture)
 	}
 	return nil
 }
@@ -160,10 +166,12 @@ func (s *Simulator) readNetwork(request form, w *wanted) (refusal *apiError) {
 	w.settings.interfaceDeleted = true
 	if faces := request.structures("NetworkInterface"); len(faces) > 0 {
 		if network != "" || len(groups) > 0 {
-			return refuse(400, "InvalidParameterCombination", "Network interfaces and an instance-level subnet ID or security groups may not be specified on the same request")
+			return refuse(400, "InvalidParameterCombination",
+				"Network interfaces and an instance-level subnet ID or security groups may not be specified on the same request")
 		}
 		if len(faces) > 1 {
-			return refuse(400, "InvalidParameterValue", "the simulator's instances have one network interface, not %d", len(faces))
+			return refuse(400, "InvalidParameterValue", "the simulator's instances have one network interface, not %d",
+				len(faces))
 		}
 		network, groups = faces[0]["SubnetId"], faces[0].texts("SecurityGroupId")
 		w.settings.interfaceText = faces[0]["Description"]
@@ -179,7 +187,9 @@ func (s *Simulator) readNetwork(request form, w *wanted) (refusal *apiError) {
 		return refusal
 	}
 	if w.kind.missingIn(w.subnet.Zone) {
-		return refuse(400, "Unsupported", "Your requested instance type (%s) is not supported in your requested Availability Zone (%s).", w.kind.Name, w.subnet.Zone.Name)
+		return refuse(400, "Unsupported",
+			"Your requested instance type (%s) is not supported in your requested Availability Zone (%s).", w.kind.Name,
+			w.subnet.Zone.Name)
 	}
 	w.groups, refusal = s.groupsNamed(groups)
 	return refusal
@@ -189,7 +199,8 @@ func (s *Simulator) subnetFor(id, zone string) (*subnet, *apiError) {
 	for _, one := range s.world.subnets {
 		switch {
 		case one.ID == id && zone != "" && one.Zone.Name != zone:
-			return nil, refuse(400, "InvalidParameterCombination", "The specified subnet '%s' is in %s, not in %s", id, one.Zone.Name, zone)
+			return nil, refuse(400, "InvalidParameterCombination", "The specified subnet '%s' is in %s, not in %s", id,
+				one.Zone.Name, zone)
 		case one.ID == id, id == "" && zone == one.Zone.Name, id == "" && zone == "":
 			return one, nil
 		}
@@ -228,7 +239,8 @@ func readMarket(request form, w *wanted) *apiError {
 			return refuse(400, "InvalidParameterCombination", "The instance type %s is not available as spot", w.kind.Name)
 		}
 	default:
-		return refuse(400, "InvalidParameterValue", "Value (%s) for parameter marketType is invalid. The simulator has spot.", market)
+		return refuse(400, "InvalidParameterValue",
+			"Value (%s) for parameter marketType is invalid. The simulator has spot.", market)
 	}
 	return nil
 }
@@ -263,7 +275,8 @@ func readSettings(request form, w *wanted) (refusal *apiError) {
 		return refusal
 	}
 	if set.hops < 1 || set.hops > 64 {
-		return refuse(400, "InvalidParameterValue", "Value (%d) for parameter HttpPutResponseHopLimit is invalid. Expected 1 to 64.", set.hops)
+		return refuse(400, "InvalidParameterValue",
+			"Value (%d) for parameter HttpPutResponseHopLimit is invalid. Expected 1 to 64.", set.hops)
 	}
 	set.protectedFromEnd, refusal = request.truth("DisableApiTermination", false)
 	return refusal
@@ -289,7 +302,9 @@ func readDisks(request form, w *wanted) *apiError {
 			return refusal
 		}
 		if at.size < 1 || at == &disks[0] && at.size < w.image.RootSize {
-			return refuse(400, "InvalidBlockDeviceMapping", "Volume of size %dGB is smaller than snapshot '%s', expect size >= %dGB", at.size, w.image.RootSnapshot, w.image.RootSize)
+			return refuse(400, "InvalidBlockDeviceMapping",
+				"Volume of size %dGB is smaller than snapshot '%s', expect size >= %dGB", at.size, w.image.RootSnapshot,
+				w.image.RootSize)
 		}
 		if at == &one {
 			disks = append(disks, one)
@@ -332,7 +347,8 @@ func tagSpecifications(request form, allowed ...string) (map[string]map[string]s
 			known = known || one == kind
 		}
 		if !known {
-			return nil, refuse(400, "InvalidParameterValue", "'%s' is not a valid taggable resource type for this operation.", kind)
+			return nil, refuse(400, "InvalidParameterValue", "'%s' is not a valid taggable resource type for this operation.",
+				kind)
 		}
 		if all[kind] != nil {
 			return nil, refuse(400, "InvalidParameterValue", "The tag specification of %s comes twice", kind)

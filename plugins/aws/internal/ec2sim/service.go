@@ -34,7 +34,8 @@ func (s *Simulator) identifyIn(request *http.Request, body string) call {
 	}
 	signer, refusal := readSigner(request)
 	if refusal == nil && signer.region != s.options.Region && signer.service != "pricing" && signer.service != "sts" {
-		refusal = refuse(401, "AuthFailure", "Credential should be scoped to a valid region, not '%s'; this endpoint is of %s.", signer.region, s.options.Region)
+		refusal = refuse(401, "AuthFailure",
+			"Credential should be scoped to a valid region, not '%s'; this endpoint is of %s.", signer.region, s.options.Region)
 	}
 	if refusal != nil {
 		return s.refusedCall("", ec2Refusal, refusal)
@@ -83,9 +84,13 @@ func (s *Simulator) identifyEC2(body string) call {
 	found, ok := ec2Operations[action]
 	switch {
 	case !ok:
-		return s.refusedCall(action, ec2Refusal, refuse(400, "InvalidAction", "The action '%s' is not valid for this web service.", action))
+		return s.refusedCall(action, ec2Refusal,
+			refuse(400, "InvalidAction", "The action '%s' is not valid for this web service.", action))
 	case request["Version"] != apiVersion:
-		return s.refusedCall(action, ec2Refusal, refuse(400, "NoSuchVersion", "The requested version (%s) of service AmazonEC2 does not exist; the simulator speaks %s", request["Version"], apiVersion))
+		return s.refusedCall(action, ec2Refusal,
+			refuse(400, "NoSuchVersion",
+				"The requested version (%s) of service AmazonEC2 does not exist; the simulator speaks %s", request["Version"],
+				apiVersion))
 	}
 	if refusal := unknownParameter(request, found.parameters); refusal != nil {
 		return s.refusedCall(action, ec2Refusal, refusal)
@@ -124,32 +129,44 @@ func init() {
 	reading := []string{"Filter", "MaxResults", "NextToken"}
 	with := func(more ...string) []string { return append(more, reading...) }
 	ec2Operations = map[string]operation{
-		"RunInstances": {launching, []string{"BlockDeviceMapping", "CapacityReservationSpecification", "ClientToken", "CpuOptions",
-			"DisableApiTermination", "EbsOptimized", "IamInstanceProfile", "ImageId", "InstanceInitiatedShutdownBehavior",
-			"InstanceMarketOptions", "InstanceType", "KeyName", "LaunchTemplate", "MaxCount", "MetadataOptions", "MinCount",
-			"Monitoring", "NetworkInterface", "Placement", "SecurityGroupId", "SubnetId", "TagSpecification", "UserData"}, (*Simulator).runInstances},
-		"DescribeInstances":              {describing, with("InstanceId"), (*Simulator).describeInstances},
-		"TerminateInstances":             {mutating, []string{"InstanceId"}, (*Simulator).terminateInstances},
-		"CreateTags":                     {mutating, []string{"ResourceId", "Tag"}, (*Simulator).createTags},
-		"DeleteTags":                     {mutating, []string{"ResourceId", "Tag"}, (*Simulator).deleteTags},
-		"DescribeTags":                   {describing, reading, (*Simulator).describeTags},
-		"DescribeVolumes":                {describing, with("VolumeId"), (*Simulator).describeVolumes},
-		"DeleteVolume":                   {mutating, []string{"VolumeId"}, (*Simulator).deleteVolume},
-		"DescribeNetworkInterfaces":      {describing, with("NetworkInterfaceId"), (*Simulator).describeNetworkInterfaces},
-		"DeleteNetworkInterface":         {mutating, []string{"NetworkInterfaceId"}, (*Simulator).deleteNetworkInterface},
-		"DescribeSpotInstanceRequests":   {describing, with("SpotInstanceRequestId"), (*Simulator).describeSpotInstanceRequests},
-		"CancelSpotInstanceRequests":     {mutating, []string{"SpotInstanceRequestId"}, (*Simulator).cancelSpotInstanceRequests},
-		"DescribeImages":                 {describing, with("ImageId", "Owner", "ExecutableBy", "IncludeDeprecated"), (*Simulator).describeImages},
-		"DescribeSubnets":                {describing, with("SubnetId"), (*Simulator).describeSubnets},
-		"DescribeSecurityGroups":         {describing, with("GroupId", "GroupName"), (*Simulator).describeSecurityGroups},
-		"DescribeAvailabilityZones":      {describing, with("ZoneName", "ZoneId", "AllAvailabilityZones"), (*Simulator).describeAvailabilityZones},
-		"DescribeInstanceTypes":          {describing, with("InstanceType"), (*Simulator).describeInstanceTypes},
-		"DescribeInstanceTypeOfferings":  {describing, with("LocationType"), (*Simulator).describeInstanceTypeOfferings},
-		"AllocateHosts":                  {mutating, []string{"AutoPlacement", "AvailabilityZone", "ClientToken", "HostMaintenance", "HostRecovery", "InstanceType", "Quantity", "TagSpecification"}, (*Simulator).allocateHosts},
-		"DescribeHosts":                  {describing, with("HostId"), (*Simulator).describeHosts},
-		"ReleaseHosts":                   {mutating, []string{"HostId"}, (*Simulator).releaseHosts},
-		"DescribeLaunchTemplateVersions": {describing, with("LaunchTemplateId", "LaunchTemplateName", "LaunchTemplateVersion"), (*Simulator).describeLaunchTemplateVersions},
-		"DescribeSpotPriceHistory":       {describing, with("AvailabilityZone", "InstanceType", "ProductDescription", "StartTime", "EndTime"), (*Simulator).describeSpotPriceHistory},
+		"RunInstances": {launching,
+			[]string{"BlockDeviceMapping", "CapacityReservationSpecification", "ClientToken", "CpuOptions",
+				"DisableApiTermination", "EbsOptimized", "IamInstanceProfile", "ImageId", "InstanceInitiatedShutdownBehavior",
+				"InstanceMarketOptions", "InstanceType", "KeyName", "LaunchTemplate", "MaxCount", "MetadataOptions", "MinCount",
+				"Monitoring", "NetworkInterface", "Placement", "SecurityGroupId", "SubnetId", "TagSpecification", "UserData"},
+			(*Simulator).runInstances},
+		"DescribeInstances":         {describing, with("InstanceId"), (*Simulator).describeInstances},
+		"TerminateInstances":        {mutating, []string{"InstanceId"}, (*Simulator).terminateInstances},
+		"CreateTags":                {mutating, []string{"ResourceId", "Tag"}, (*Simulator).createTags},
+		"DeleteTags":                {mutating, []string{"ResourceId", "Tag"}, (*Simulator).deleteTags},
+		"DescribeTags":              {describing, reading, (*Simulator).describeTags},
+		"DescribeVolumes":           {describing, with("VolumeId"), (*Simulator).describeVolumes},
+		"DeleteVolume":              {mutating, []string{"VolumeId"}, (*Simulator).deleteVolume},
+		"DescribeNetworkInterfaces": {describing, with("NetworkInterfaceId"), (*Simulator).describeNetworkInterfaces},
+		"DeleteNetworkInterface":    {mutating, []string{"NetworkInterfaceId"}, (*Simulator).deleteNetworkInterface},
+		"DescribeSpotInstanceRequests": {describing, with("SpotInstanceRequestId"),
+			(*Simulator).describeSpotInstanceRequests},
+		"CancelSpotInstanceRequests": {mutating, []string{"SpotInstanceRequestId"},
+			(*Simulator).cancelSpotInstanceRequests},
+		"DescribeImages": {describing, with("ImageId", "Owner", "ExecutableBy", "IncludeDeprecated"),
+			(*Simulator).describeImages},
+		"DescribeSubnets":        {describing, with("SubnetId"), (*Simulator).describeSubnets},
+		"DescribeSecurityGroups": {describing, with("GroupId", "GroupName"), (*Simulator).describeSecurityGroups},
+		"DescribeAvailabilityZones": {describing, with("ZoneName", "ZoneId", "AllAvailabilityZones"),
+			(*Simulator).describeAvailabilityZones},
+		"DescribeInstanceTypes":         {describing, with("InstanceType"), (*Simulator).describeInstanceTypes},
+		"DescribeInstanceTypeOfferings": {describing, with("LocationType"), (*Simulator).describeInstanceTypeOfferings},
+		"AllocateHosts": {mutating,
+			[]string{"AutoPlacement", "AvailabilityZone", "ClientToken", "HostMaintenance", "HostRecovery", "InstanceType",
+				"Quantity", "TagSpecification"}, (*Simulator).allocateHosts},
+		"DescribeHosts": {describing, with("HostId"), (*Simulator).describeHosts},
+		"ReleaseHosts":  {mutating, []string{"HostId"}, (*Simulator).releaseHosts},
+		"DescribeLaunchTemplateVersions": {describing,
+			with("LaunchTemplateId", "LaunchTemplateName", "LaunchTemplateVersion"),
+			(*Simulator).describeLaunchTemplateVersions},
+		"DescribeSpotPriceHistory": {describing,
+			with("AvailabilityZone", "InstanceType", "ProductDescription", "StartTime", "EndTime"),
+			(*Simulator).describeSpotPriceHistory},
 	}
 }
 

@@ -45,14 +45,18 @@ func TestAnswersOfQueues(t *testing.T) {
 	c := newCaller(t, Options{})
 	queue := c.simulator.AddQueue("events")
 	c.simulator.SendMessage("hello")
-	c.wantAnswer("sqs", "GetQueueUrl", with{"QueueName": "events"}, `{"QueueUrl":"https://sqs.us-east-1.amazonaws.com/111122223333/events"}`)
+	c.wantAnswer("sqs", "GetQueueUrl", with{"QueueName": "events"},
+		`{"QueueUrl":"https://sqs.us-east-1.amazonaws.com/111122223333/events"}`)
 	receipt := "00000000-0000-4000-9000-00000000000b#1"
 	c.wantAnswer("sqs", "ReceiveMessage", with{"QueueUrl": queue, "MaxNumberOfMessages": 10},
-		`{"Messages":[{"MessageId":"00000000-0000-4000-9000-00000000000b","ReceiptHandle":"`+receipt+`","MD5OfBody":"5d41402abc4b2a76b9719d911017c592","Body":"hello","Attributes":{"ApproximateReceiveCount":"1","SentTimestamp":"1796018400000"}}]}`)
+		`{"Messages":[{"MessageId":"00000000-0000-4000-9000-00000000000b","ReceiptHandle":"`+receipt+
+			`","MD5OfBody":"5d41402abc4b2a76b9719d911017c592","Body":"hello","Attributes":{"ApproximateReceiveCount":"1","SentTimestamp":"1796018400000"}}]}`)
 	c.wantAnswer("sqs", "GetQueueAttributes", with{"QueueUrl": queue, "AttributeNames": []string{"All"}},
 		`{"Attributes":{"ApproximateNumberOfMessages":"0","ApproximateNumberOfMessagesNotVisible":"1","VisibilityTimeout":"30"}}`)
 	c.wantAnswer("sqs", "ReceiveMessage", with{"QueueUrl": queue}, `{}`) // It is hidden for now.
-	c.wantAnswer("sqs", "DeleteMessageBatch", with{"QueueUrl": queue, "Entries": []with{{"Id": "a", "ReceiptHandle": receipt}}}, `{"Failed":[],"Successful":[{"Id":"a"}]}`)
+	c.wantAnswer("sqs", "DeleteMessageBatch",
+		with{"QueueUrl": queue, "Entries": []with{{"Id": "a", "ReceiptHandle": receipt}}},
+		`{"Failed":[],"Successful":[{"Id":"a"}]}`)
 	c.wantAnswer("sqs", "DeleteMessage", with{"QueueUrl": queue, "ReceiptHandle": receipt}, `{}`)
 	c.simulator.Advance(time.Hour)
 	c.wantAnswer("sqs", "ReceiveMessage", with{"QueueUrl": queue}, `{}`)
@@ -66,7 +70,8 @@ func TestAMessageThatIsNotDeletedComesAgain(t *testing.T) {
 	c.simulator.SendMessage("hello")
 	c.ask("sqs", "ReceiveMessage", with{"QueueUrl": queue, "VisibilityTimeout": 60})
 	c.simulator.Advance(time.Minute)
-	if _, body := c.ask("sqs", "ReceiveMessage", with{"QueueUrl": queue}); !strings.Contains(body, `"ApproximateReceiveCount":"2"`) {
+	if _, body := c.ask("sqs", "ReceiveMessage", with{"QueueUrl": queue}); !strings.Contains(body,
+		`"ApproximateReceiveCount":"2"`) {
 		t.Errorf("after a minute the queue gives %s", body)
 	}
 }
@@ -109,7 +114,8 @@ func TestASpotInstanceIsToldTwoMinutesBeforeItsEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := []string{"EC2 Instance State-change Notification running", "EC2 Instance Rebalance Recommendation", "AWS Health Event", "EC2 Spot Instance Interruption Warning"}
+	want := []string{"EC2 Instance State-change Notification running", "EC2 Instance Rebalance Recommendation",
+		"AWS Health Event", "EC2 Spot Instance Interruption Warning"}
 	if got := c.events(queue); !slices.Equal(got, want) {
 		t.Errorf("the events are %q, want %q", got, want)
 	}
@@ -154,7 +160,8 @@ func TestAnswersOfQuotas(t *testing.T) {
 	c.simulator.SetQuota(StandardQuota, 64)
 	c.wantAnswer("servicequotas", "GetServiceQuota", with{"ServiceCode": "ec2", "QuotaCode": StandardQuota},
 		`{"Quota":{"ServiceCode":"ec2","ServiceName":"Amazon Elastic Compute Cloud (Amazon EC2)","QuotaArn":"arn:aws:servicequotas:us-east-1:111122223333:ec2/L-1216C47A","QuotaCode":"L-1216C47A","QuotaName":"Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances","Value":64,"Unit":"None","Adjustable":true,"GlobalQuota":false}}`)
-	c.wantRefusedAsk("NoSuchResourceException", "servicequotas", "GetServiceQuota", with{"ServiceCode": "ec2", "QuotaCode": "L-0"})
+	c.wantRefusedAsk("NoSuchResourceException", "servicequotas", "GetServiceQuota",
+		with{"ServiceCode": "ec2", "QuotaCode": "L-0"})
 	var codes []string
 	request := with{"ServiceCode": "ec2"}
 	for range 3 {
@@ -171,7 +178,8 @@ func TestAnswersOfQuotas(t *testing.T) {
 		}
 		request["NextToken"] = answer.NextToken
 	}
-	if want := []string{StandardQuota, StandardSpotQuota, GraphicsSpotQuota, MacHostQuota, GraphicsQuota}; !slices.Equal(codes, want) || request["NextToken"] != "" {
+	if want := []string{StandardQuota, StandardSpotQuota, GraphicsSpotQuota, MacHostQuota,
+		GraphicsQuota}; !slices.Equal(codes, want) || request["NextToken"] != "" {
 		t.Errorf("three pages of two list %q and continue at %q", codes, request["NextToken"])
 	}
 }
@@ -179,19 +187,22 @@ func TestAnswersOfQuotas(t *testing.T) {
 func TestAPriceIsATextOfJSONWithinTheAnswer(t *testing.T) {
 	c := newCaller(t, Options{})
 	_, body := c.ask("pricing", "GetProducts", with{"ServiceCode": "AmazonEC2", "Filters": []with{
-		{"Type": "TERM_MATCH", "Field": "instanceType", "Value": "c7i.large"}, {"Type": "TERM_MATCH", "Field": "regionCode", "Value": "us-east-1"}}})
+		{"Type": "TERM_MATCH", "Field": "instanceType", "Value": "c7i.large"},
+		{"Type": "TERM_MATCH", "Field": "regionCode", "Value": "us-east-1"}}})
 	var answer struct {
 		FormatVersion string
 		PriceList     []string
 	}
-	if err := json.Unmarshal([]byte(body), &answer); err != nil || answer.FormatVersion != "aws_v1" || len(answer.PriceList) != 1 {
+	if err := json.Unmarshal([]byte(body), &answer); err != nil || answer.FormatVersion != "aws_v1" ||
+		len(answer.PriceList) != 1 {
 		t.Fatalf("the answer is %v\n%s", err, body)
 	}
 	want := `{"product":{"productFamily":"Compute Instance","attributes":{"capacitystatus":"Used","instanceType":"c7i.large","licenseModel":"No License required","marketoption":"OnDemand","operatingSystem":"Linux","operation":"RunInstances","preInstalledSw":"NA","productFamily":"Compute Instance","regionCode":"us-east-1","servicecode":"AmazonEC2","tenancy":"Shared"},"sku":"SIMc7i.large"},"serviceCode":"AmazonEC2","terms":{"OnDemand":{"SIMc7i.large.JRTCKXETXF":{"effectiveDate":"2026-11-01T00:00:00Z","offerTermCode":"JRTCKXETXF","priceDimensions":{"SIMc7i.large.JRTCKXETXF.6YS6EN2CT7":{"appliesTo":[],"beginRange":"0","description":"$0.08925 per On Demand Linux c7i.large Instance Hour","endRange":"Inf","pricePerUnit":{"USD":"0.08925"},"rateCode":"SIMc7i.large.JRTCKXETXF.6YS6EN2CT7","unit":"Hrs"}},"sku":"SIMc7i.large","termAttributes":{}}}},"version":"20261101000000","publicationDate":"2026-11-30T00:00:00Z"}`
 	if answer.PriceList[0] != want {
 		t.Errorf("the price is\n%s\nwant\n%s", answer.PriceList[0], want)
 	}
-	c.wantRefusedAsk("InvalidParameterException", "pricing", "GetProducts", with{"ServiceCode": "AmazonEC2", "Filters": []with{{"Type": "TERM_MATCH", "Field": "colour", "Value": "red"}}})
+	c.wantRefusedAsk("InvalidParameterException", "pricing", "GetProducts",
+		with{"ServiceCode": "AmazonEC2", "Filters": []with{{"Type": "TERM_MATCH", "Field": "colour", "Value": "red"}}})
 }
 
 func TestATokenForARoleSaysWhoseItIs(t *testing.T) {
@@ -204,10 +215,12 @@ func TestATokenForARoleSaysWhoseItIs(t *testing.T) {
 		return values.Encode()
 	}
 	c.service = "sts"
-	if _, body := c.send(c.signed(), form("GetCallerIdentity")); !strings.Contains(body, "<Arn>arn:aws:iam::111122223333:user/fleet</Arn>") {
+	if _, body := c.send(c.signed(), form("GetCallerIdentity")); !strings.Contains(body,
+		"<Arn>arn:aws:iam::111122223333:user/fleet</Arn>") {
 		t.Errorf("the caller is\n%s", body)
 	}
-	role := []string{"RoleArn", "arn:aws:iam::111122223333:role/fleet", "RoleSessionName", "night", "WebIdentityToken", "eyJ"}
+	role := []string{"RoleArn", "arn:aws:iam::111122223333:role/fleet", "RoleSessionName", "night", "WebIdentityToken",
+		"eyJ"}
 	status, body := c.send(http.Header{}, form("AssumeRoleWithWebIdentity", role...))
 	if status != 200 || !strings.Contains(body, "<Expiration>2026-11-30T07:00:00Z</Expiration>") {
 		t.Fatalf("an unsigned web identity is answered with %d\n%s", status, body)
@@ -216,13 +229,16 @@ func TestATokenForARoleSaysWhoseItIs(t *testing.T) {
 	key, _, _ = strings.Cut(key, "<")
 	header := c.signed()
 	header.Set("Authorization", strings.Replace(header.Get("Authorization"), "AKIDEXAMPLE", key, 1))
-	if _, body := c.send(header, form("GetCallerIdentity")); !strings.Contains(body, "arn:aws:sts::111122223333:assumed-role/fleet/night") {
+	if _, body := c.send(header, form("GetCallerIdentity")); !strings.Contains(body,
+		"arn:aws:sts::111122223333:assumed-role/fleet/night") {
 		t.Errorf("the assumed caller is\n%s", body)
 	}
 	if status, body := c.send(http.Header{}, form("AssumeRole", role...)); status != 401 {
 		t.Errorf("an unsigned AssumeRole is answered with %d\n%s", status, body)
 	}
-	if status, body := c.send(c.signed(), form("AssumeRole", "RoleArn", "arn:aws:iam::999999999999:role/x", "RoleSessionName", "s")); status != 403 || !strings.Contains(body, "<Code>AccessDenied</Code>") {
+	if status, body := c.send(c.signed(),
+		form("AssumeRole", "RoleArn", "arn:aws:iam::999999999999:role/x", "RoleSessionName", "s")); status != 403 ||
+		!strings.Contains(body, "<Code>AccessDenied</Code>") {
 		t.Errorf("a role of another account is answered with %d\n%s", status, body)
 	}
 }

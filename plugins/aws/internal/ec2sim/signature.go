@@ -7,7 +7,8 @@ import (
 
 // credentialScope reads the scope of a version 4 signature:
 // access key/day/region/service/aws4_request.
-var credentialScope = regexp.MustCompile(`^AWS4-HMAC-SHA256 Credential=([^/,]+)/(\d{8})/([^/,]+)/([^/,]+)/aws4_request, ?SignedHeaders=[^,]+, ?Signature=[0-9a-f]{64}$`)
+var credentialScope = regexp.MustCompile(
+	`^AWS4-HMAC-SHA256 Credential=([^/,]+)/(\d{8})/([^/,]+)/([^/,]+)/aws4_request, ?SignedHeaders=[^,]+, ?Signature=[0-9a-f]{64}$`)
 
 // signer is who signed a request, and for which region and service.
 type signer struct {
@@ -19,7 +20,9 @@ type signer struct {
 func readSigner(request *http.Request) (signer, *apiError) {
 	found := credentialScope.FindStringSubmatch(request.Header.Get("Authorization"))
 	if found == nil {
-		return signer{}, refuse(401, "AuthFailure", "AWS was not able to validate the provided access credentials: sign the request with a version 4 signature.")
+		return signer{},
+			refuse(401, "AuthFailure",
+				"AWS was not able to validate the provided access credentials: sign the request with a version 4 signature.")
 	}
 	if request.Header.Get("X-Amz-Date") == "" {
 		return signer{}, refuse(401, "AuthFailure", "the signed request has no header X-Amz-Date")

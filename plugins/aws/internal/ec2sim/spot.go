@@ -27,8 +27,10 @@ func (r *spotRequest) sequence() int { return r.number }
 
 func (w *world) addSpot(now time.Time, of *instance, asked wanted) *spotRequest {
 	number := w.next()
-	one := &spotRequest{number: number, ID: w.id("sir", number), state: "active", code: "fulfilled", created: now, updated: now,
-		instance: of, tags: copyTags(asked.tags["spot-instances-request"]), price: orElse(asked.maxPrice, asked.kind.OnDemand)}
+	one := &spotRequest{number: number, ID: w.id("sir", number), state: "active", code: "fulfilled", created: now,
+		updated:  now,
+		instance: of, tags: copyTags(asked.tags["spot-instances-request"]),
+		price: orElse(asked.maxPrice, asked.kind.OnDemand)}
 	w.spots = append(w.spots, one)
 	return one
 }
@@ -70,7 +72,9 @@ var spotFilters = attributes[*spotRequest]{
 }
 
 func (s *Simulator) pickSpots(ids []string) ([]*spotRequest, *apiError) {
-	return pick(ids, s.world.spots, func(r *spotRequest) string { return r.ID }, "sir-", "InvalidSpotInstanceRequestID", "spot instance request")
+	return pick(ids, s.world.spots, func(r *spotRequest) string {
+		return r.ID
+	}, "sir-", "InvalidSpotInstanceRequestID", "spot instance request")
 }
 
 func (s *Simulator) describeSpotInstanceRequests(_ time.Time, request form) (answer, *apiError) {
@@ -78,15 +82,20 @@ func (s *Simulator) describeSpotInstanceRequests(_ time.Time, request form) (ans
 	if refusal != nil {
 		return nil, refusal
 	}
-	shown, token, refusal := show(s, "DescribeSpotInstanceRequests", request, named, spotFilters, func(r *spotRequest) map[string]string { return r.tags }, 5, 1000)
+	shown, token, refusal := show(s, "DescribeSpotInstanceRequests", request, named, spotFilters,
+		func(r *spotRequest) map[string]string {
+			return r.tags
+		}, 5, 1000)
 	if refusal != nil {
 		return nil, refusal
 	}
 	answer := &spotRequestsAnswer{NextToken: token}
 	for _, one := range shown {
-		answer.Requests = append(answer.Requests, spotRequestXML{ID: one.ID, Price: one.price, Type: "one-time", State: one.state,
-			Status: spotStatusXML{one.code, wireTime(one.updated), one.code}, Instance: one.instance.ID, Created: wireTime(one.created),
-			Product: "Linux/UNIX", Tags: writeTags(one.tags), Zone: one.instance.subnet.Zone.Name, Interruption: "terminate"})
+		answer.Requests = append(answer.Requests,
+			spotRequestXML{ID: one.ID, Price: one.price, Type: "one-time", State: one.state,
+				Status: spotStatusXML{one.code, wireTime(one.updated), one.code}, Instance: one.instance.ID,
+				Created: wireTime(one.created),
+				Product: "Linux/UNIX", Tags: writeTags(one.tags), Zone: one.instance.subnet.Zone.Name, Interruption: "terminate"})
 	}
 	return answer, nil
 }

@@ -54,7 +54,8 @@ func (s *Simulator) identifySTS(body string, signed signer) call {
 			return stsRefusal(s.requestID(), refusal)
 		}
 		result.XMLName.Local = action + "Result"
-		text, err := xml.MarshalIndent(stsAnswer{xml.Name{Space: stsNamespace, Local: action + "Response"}, *result, s.requestID()}, "", "  ")
+		text, err := xml.MarshalIndent(
+			stsAnswer{xml.Name{Space: stsNamespace, Local: action + "Response"}, *result, s.requestID()}, "", "  ")
 		if err != nil {
 			panic(fmt.Sprintf("ec2sim: the answer of %s can't be written: %v", action, err))
 		}
@@ -66,9 +67,11 @@ func (s *Simulator) runSTS(now time.Time, action string, request form, signed si
 	switch action {
 	case "GetCallerIdentity":
 		if role, session, ok := s.assumedBy(signed.accessKey); ok {
-			return &stsResult{ARN: s.assumedARN(role, session), User: "AROA0SIMULATED0000001:" + session, Account: s.options.Account}, nil
+			return &stsResult{ARN: s.assumedARN(role, session), User: "AROA0SIMULATED0000001:" + session,
+				Account: s.options.Account}, nil
 		}
-		return &stsResult{ARN: "arn:aws:iam::" + s.options.Account + ":user/fleet", User: "AIDA0SIMULATED0000001", Account: s.options.Account}, nil
+		return &stsResult{ARN: "arn:aws:iam::" + s.options.Account + ":user/fleet", User: "AIDA0SIMULATED0000001",
+			Account: s.options.Account}, nil
 	case "AssumeRole", "AssumeRoleWithWebIdentity":
 		return s.assume(now, request, action)
 	}
@@ -79,7 +82,9 @@ func (s *Simulator) assume(now time.Time, request form, action string) (*stsResu
 	role, session := request["RoleArn"], request["RoleSessionName"]
 	prefix := "arn:aws:iam::" + s.options.Account + ":role/"
 	if !strings.HasPrefix(role, prefix) || session == "" {
-		return nil, refuse(403, "AccessDenied", "Not authorized to perform sts:%s on %q: the account has roles %s..., and a session needs a name", action, role, prefix)
+		return nil, refuse(403, "AccessDenied",
+			"Not authorized to perform sts:%s on %q: the account has roles %s..., and a session needs a name", action, role,
+			prefix)
 	}
 	if action == "AssumeRoleWithWebIdentity" && request["WebIdentityToken"] == "" {
 		return nil, refuse(400, "InvalidIdentityToken", "No OpenIDConnect token was given")
@@ -119,7 +124,8 @@ type stsErrorAnswer struct {
 }
 
 func stsRefusal(requestID string, refusal *apiError) reply {
-	text, err := xml.MarshalIndent(stsErrorAnswer{Type: "Sender", Code: refusal.code, Message: refusal.message, RequestID: requestID}, "", "  ")
+	text, err := xml.MarshalIndent(
+		stsErrorAnswer{Type: "Sender", Code: refusal.code, Message: refusal.message, RequestID: requestID}, "", "  ")
 	if err != nil {
 		panic(fmt.Sprintf("ec2sim: a refusal can't be written: %v", err))
 	}

@@ -31,9 +31,11 @@ func readTags(request form) (map[string]string, *apiError) {
 func checkTag(key, value string) *apiError {
 	switch {
 	case key == "" || len([]rune(key)) > 127:
-		return refuse(400, "InvalidParameterValue", "Tag key exceeds the maximum length of 127 characters or is empty: '%s'", key)
+		return refuse(400, "InvalidParameterValue", "Tag key exceeds the maximum length of 127 characters or is empty: '%s'",
+			key)
 	case len([]rune(value)) > 255:
-		return refuse(400, "InvalidParameterValue", "Tag value exceeds the maximum length of 255 characters, of the key '%s'", key)
+		return refuse(400, "InvalidParameterValue",
+			"Tag value exceeds the maximum length of 255 characters, of the key '%s'", key)
 	case strings.HasPrefix(strings.ToLower(key), "aws:"):
 		return refuse(400, "InvalidParameterValue", "Tag keys starting with 'aws:' are reserved for internal use")
 	}
@@ -187,7 +189,10 @@ func (s *Simulator) describeTags(now time.Time, request form) (answer, *apiError
 			all = append(all, tagDescriptionXML{one.number*mostTags + index, one.id, one.kind, tag.Key, tag.Value})
 		}
 	}
-	shown, token, refusal := show(s, "DescribeTags", request, all, tagFilters, func(d tagDescriptionXML) map[string]string { return map[string]string{d.Key: d.Value} }, 5, 1000)
+	shown, token, refusal := show(s, "DescribeTags", request, all, tagFilters,
+		func(d tagDescriptionXML) map[string]string {
+			return map[string]string{d.Key: d.Value}
+		}, 5, 1000)
 	if refusal != nil {
 		return nil, refusal
 	}

@@ -39,7 +39,8 @@ func (s *Simulator) RemoveLaunchTemplate(id string) {
 // templateNamed finds a template by its id or its name, of which a request has one.
 func (s *Simulator) templateNamed(id, name string) (*template, *apiError) {
 	if id != "" && name != "" {
-		return nil, refuse(400, "InvalidParameterCombination", "A launch template is named by its id or its name, not by both")
+		return nil, refuse(400, "InvalidParameterCombination",
+			"A launch template is named by its id or its name, not by both")
 	}
 	for _, one := range s.world.templates {
 		if one.ID == id || one.Name == name {
@@ -47,9 +48,11 @@ func (s *Simulator) templateNamed(id, name string) (*template, *apiError) {
 		}
 	}
 	if id != "" {
-		return nil, refuse(400, "InvalidLaunchTemplateId.NotFound", "The specified launch template, with template ID %s, does not exist.", id)
+		return nil, refuse(400, "InvalidLaunchTemplateId.NotFound",
+			"The specified launch template, with template ID %s, does not exist.", id)
 	}
-	return nil, refuse(400, "InvalidLaunchTemplateName.NotFoundException", "The specified launch template, with template name %s, does not exist.", name)
+	return nil, refuse(400, "InvalidLaunchTemplateName.NotFoundException",
+		"The specified launch template, with template name %s, does not exist.", name)
 }
 
 // version gives the number of a version and its parameters. The first is the
@@ -63,7 +66,8 @@ func (t *template) version(text string) (int, form, *apiError) {
 		number, err = len(t.versions), nil
 	}
 	if err != nil || number < 1 || number > len(t.versions) {
-		return 0, nil, refuse(400, "InvalidLaunchTemplateId.VersionNotFound", "Could not find launch template version %s of %s", text, t.ID)
+		return 0, nil,
+			refuse(400, "InvalidLaunchTemplateId.VersionNotFound", "Could not find launch template version %s of %s", text, t.ID)
 	}
 	return number, t.versions[number-1], nil
 }
@@ -184,16 +188,21 @@ func (s *Simulator) describeLaunchTemplateVersions(_ time.Time, request form) (a
 }
 
 func writeTemplate(parameters form) templateDataXML {
-	written := templateDataXML{Image: parameters["ImageId"], Type: parameters["InstanceType"], KeyName: parameters["KeyName"],
-		Groups: parameters.texts("SecurityGroupId"), Protected: strings.ToLower(parameters["DisableApiTermination"])}
+	written := templateDataXML{Image: parameters["ImageId"], Type: parameters["InstanceType"],
+		KeyName: parameters["KeyName"],
+		Groups:  parameters.texts("SecurityGroupId"), Protected: strings.ToLower(parameters["DisableApiTermination"])}
 	for _, disk := range parameters.structures("BlockDeviceMapping") {
 		written.Disks = append(written.Disks, templateDiskXML{disk["DeviceName"], templateEBSXML{
-			Size: disk["Ebs.VolumeSize"], Type: disk["Ebs.VolumeType"], IOPS: disk["Ebs.Iops"], Throughput: disk["Ebs.Throughput"],
-			Encrypted: disk["Ebs.Encrypted"], Key: disk["Ebs.KmsKeyId"], Snapshot: disk["Ebs.SnapshotId"], Deleted: disk["Ebs.DeleteOnTermination"],
+			Size: disk["Ebs.VolumeSize"], Type: disk["Ebs.VolumeType"], IOPS: disk["Ebs.Iops"],
+			Throughput: disk["Ebs.Throughput"],
+			Encrypted:  disk["Ebs.Encrypted"], Key: disk["Ebs.KmsKeyId"], Snapshot: disk["Ebs.SnapshotId"],
+			Deleted: disk["Ebs.DeleteOnTermination"],
 		}})
 	}
 	for _, face := range parameters.structures("NetworkInterface") {
-		written.Faces = append(written.Faces, templateFaceXML{face["DeviceIndex"], face["SubnetId"], face["AssociatePublicIpAddress"], face.texts("SecurityGroupId")})
+		written.Faces = append(written.Faces,
+			templateFaceXML{face["DeviceIndex"], face["SubnetId"], face["AssociatePublicIpAddress"],
+				face.texts("SecurityGroupId")})
 	}
 	if market := parameters["InstanceMarketOptions.MarketType"]; market != "" {
 		written.Market = &templateMarketXML{market}

@@ -151,8 +151,10 @@ type gpuXML struct {
 }
 
 var typeFilters = attributes[*instanceType]{
-	"instance-type":                         func(t *instanceType) []string { return []string{t.Name} },
-	"bare-metal":                            func(t *instanceType) []string { return []string{strconv.FormatBool(t.metal())} },
+	"instance-type": func(t *instanceType) []string { return []string{t.Name} },
+	"bare-metal": func(t *instanceType) []string {
+		return []string{strconv.FormatBool(t.metal())}
+	},
 	"current-generation":                    func(*instanceType) []string { return []string{"true"} },
 	"processor-info.supported-architecture": func(t *instanceType) []string { return []string{t.Architecture} },
 	"vcpu-info.default-vcpus":               func(t *instanceType) []string { return []string{strconv.Itoa(t.CPUs)} },
@@ -184,9 +186,11 @@ func (s *Simulator) describeInstanceTypes(_ time.Time, request form) (answer, *a
 }
 
 func (t *instanceType) write() typeXML {
-	written := typeXML{Name: t.Name, Current: true, Usage: []string{"on-demand", "spot"}, Metal: t.metal(), Hypervisor: "nitro",
-		Processor: processorXML{Architectures: []string{t.Architecture}, Clock: t.Clock, Maker: t.Maker},
-		CPU:       cpuXML{t.CPUs, t.CPUs / t.Threads, t.Threads}, Memory: sizeXML{t.MiB}, Hosts: true, Burstable: t.family() == "t3"}
+	written := typeXML{Name: t.Name, Current: true, Usage: []string{"on-demand", "spot"}, Metal: t.metal(),
+		Hypervisor: "nitro",
+		Processor:  processorXML{Architectures: []string{t.Architecture}, Clock: t.Clock, Maker: t.Maker},
+		CPU:        cpuXML{t.CPUs, t.CPUs / t.Threads, t.Threads}, Memory: sizeXML{t.MiB}, Hosts: true,
+		Burstable: t.family() == "t3"}
 	if t.onDemandOnly {
 		written.Usage = []string{"on-demand"}
 	}

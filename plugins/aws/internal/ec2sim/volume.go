@@ -85,11 +85,15 @@ var volumeFilters = attributes[*volume]{
 }
 
 func (s *Simulator) describeVolumes(_ time.Time, request form) (answer, *apiError) {
-	named, refusal := pick(request.texts("VolumeId"), s.world.volumes, func(v *volume) string { return v.ID }, "vol-", "InvalidVolume", "volume")
+	named, refusal := pick(request.texts("VolumeId"), s.world.volumes, func(v *volume) string {
+		return v.ID
+	}, "vol-", "InvalidVolume", "volume")
 	if refusal != nil {
 		return nil, refusal
 	}
-	shown, token, refusal := show(s, "DescribeVolumes", request, named, volumeFilters, func(v *volume) map[string]string { return v.tags }, 5, 1000)
+	shown, token, refusal := show(s, "DescribeVolumes", request, named, volumeFilters, func(v *volume) map[string]string {
+		return v.tags
+	}, 5, 1000)
 	if refusal != nil {
 		return nil, refusal
 	}
@@ -101,10 +105,13 @@ func (s *Simulator) describeVolumes(_ time.Time, request form) (answer, *apiErro
 }
 
 func (v *volume) write() volumeXML {
-	written := volumeXML{ID: v.ID, Size: v.disk.size, Snapshot: v.snapshot, Zone: v.zone.Name, Status: v.state(), Created: wireTime(v.created),
-		Tags: writeTags(v.tags), Type: v.disk.kind, IOPS: v.disk.iops, Throughput: v.disk.throughput, Encrypted: v.disk.encrypted, Key: v.disk.key}
+	written := volumeXML{ID: v.ID, Size: v.disk.size, Snapshot: v.snapshot, Zone: v.zone.Name, Status: v.state(),
+		Created: wireTime(v.created),
+		Tags:    writeTags(v.tags), Type: v.disk.kind, IOPS: v.disk.iops, Throughput: v.disk.throughput,
+		Encrypted: v.disk.encrypted, Key: v.disk.key}
 	if v.instance != nil {
-		written.Attachments = []volumeAttachmentXML{{v.ID, v.instance.ID, v.device, "attached", wireTime(v.created), v.deleteWithInstance}}
+		written.Attachments = []volumeAttachmentXML{
+			{v.ID, v.instance.ID, v.device, "attached", wireTime(v.created), v.deleteWithInstance}}
 	}
 	return written
 }

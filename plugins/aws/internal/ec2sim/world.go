@@ -67,14 +67,17 @@ func (i *image) sequence() int { return i.number }
 const vpcID = "vpc-0a000000000000001"
 
 func newWorld(options Options) world {
-	w := world{tokens: map[string]*launch{}, rooms: map[Market]int{}, quotas: map[string]int{}, hostRooms: map[Market]int{}, sessions: map[string][2]string{}}
+	w := world{tokens: map[string]*launch{}, rooms: map[Market]int{}, quotas: map[string]int{},
+		hostRooms: map[Market]int{}, sessions: map[string][2]string{}}
 	for index, letter := range []string{"a", "b", "c"} {
 		at := zone{number: w.next(), Name: options.Region + letter, ID: fmt.Sprintf("use1-az%d", index+1)}
 		w.zones = append(w.zones, at)
 		w.subnets = append(w.subnets, &subnet{number: w.next(), ID: fmt.Sprintf("subnet-0a00000000000000%d", index+1),
 			VPC: vpcID, Zone: at, CIDR: fmt.Sprintf("10.0.%d.0/20", index*16), Addresses: 4091})
 	}
-	w.groups = append(w.groups, &securityGroup{number: w.next(), ID: "sg-0a000000000000001", Name: "runners", VPC: vpcID, Say: "machines that run jobs"})
+	w.groups = append(w.groups,
+		&securityGroup{number: w.next(), ID: "sg-0a000000000000001", Name: "runners", VPC: vpcID,
+			Say: "machines that run jobs"})
 	for _, one := range []image{
 		{ID: "ami-0a000000000000001", Name: "runner-ubuntu-24.04-amd64-20261101", Architecture: "x86_64"},
 		{ID: "ami-0a000000000000002", Name: "runner-ubuntu-24.04-arm64-20261101", Architecture: "arm64"},

@@ -52,7 +52,8 @@ func Certificate(text string) (*x509.Certificate, error) {
 		return nil, fmt.Errorf("it can't be read: %w", err)
 	}
 	if key, ok := certificate.PublicKey.(*rsa.PublicKey); !ok || key.N.BitLen() < smallestKey {
-		return nil, fmt.Errorf("its key isn't RSA with %d bits: it is the certificate for another of the signatures", smallestKey)
+		return nil, fmt.Errorf("its key isn't RSA with %d bits: it is the certificate for another of the signatures",
+			smallestKey)
 	}
 	return certificate, nil
 }
@@ -102,7 +103,8 @@ func (s Signed) Verify(certificate *x509.Certificate) (Document, error) {
 	}
 	var document Document
 	if err := json.Unmarshal(message.Content, &document); err != nil || document.Instance == "" {
-		return Document{}, provider.RefuseIdentity(provider.EvidenceUnreadable, "the signed content is not an instance identity document")
+		return Document{},
+			provider.RefuseIdentity(provider.EvidenceUnreadable, "the signed content is not an instance identity document")
 	}
 	return document, nil
 }

@@ -81,16 +81,22 @@ func TestWhatTheRegionDidNotSignIsRefused(t *testing.T) {
 	genuine := func() provider.Evidence { return signed(t, regions()[0], text) }
 	other := strings.ReplaceAll(text, "i-0123456789abcdef0", "i-0fedcba9876543210")
 	for name, forge := range map[string]func(*provider.Evidence){
-		"another document beside the signature":   func(e *provider.Evidence) { e.Document = []byte(other) },
-		"a document signed by another key":        func(e *provider.Evidence) { *e = signed(t, regions()[1], text) },
-		"the signature of another document":       func(e *provider.Evidence) { e.Signature = signed(t, regions()[0], other).Signature },
-		"a signed text that isn't a document":     func(e *provider.Evidence) { *e = signed(t, regions()[0], "an instance of ours") },
+		"another document beside the signature": func(e *provider.Evidence) { e.Document = []byte(other) },
+		"a document signed by another key":      func(e *provider.Evidence) { *e = signed(t, regions()[1], text) },
+		"the signature of another document": func(e *provider.Evidence) {
+			e.Signature = signed(t, regions()[0], other).Signature
+		},
+		"a signed text that isn't a document": func(e *provider.Evidence) {
+			*e = signed(t, regions()[0], "an instance of ours")
+		},
 		"a signed document that names no machine": func(e *provider.Evidence) { *e = signed(t, regions()[0], "{}") },
 		"another kind":                      func(e *provider.Evidence) { e.Kind = "gcp" },
 		"no signature":                      func(e *provider.Evidence) { e.Signature = nil },
 		"no document":                       func(e *provider.Evidence) { e.Document = nil },
 		"a signature that is a certificate": func(e *provider.Evidence) { e.Signature = []byte(certificateDER(t)) },
-		"space inside the document":         func(e *provider.Evidence) { e.Document = []byte(strings.Replace(text, " : ", ":  ", 1)) },
+		"space inside the document": func(e *provider.Evidence) {
+			e.Document = []byte(strings.Replace(text, " : ", ":  ", 1))
+		},
 	} {
 		evidence := genuine()
 		forge(&evidence)
@@ -189,7 +195,9 @@ func TestADeeplyNestedMessageIsRefusedAndNotTheEndOfThePlugin(t *testing.T) {
 	for _, layer := range []string{"\x30\x80", "\x30\x82\x2f\x00", "\x24\x80"} {
 		message := strings.Repeat(layer, (12<<10)/len(layer)) // what 16 KiB of base64 hold
 		for _, sent := range []string{message, message + "\x00\x00", message + strings.Repeat("\x00", 64)} {
-			if _, err := Read(provider.Evidence{Kind: Kind, Document: []byte(text), Signature: []byte(base64.StdEncoding.EncodeToString([]byte(sent)))}); err == nil {
+			if _, err := Read(
+				provider.Evidence{Kind: Kind, Document: []byte(text),
+					Signature: []byte(base64.StdEncoding.EncodeToString([]byte(sent)))}); err == nil {
 				t.Errorf("%x… is taken for a signature", layer)
 			}
 		}
@@ -222,7 +230,8 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(text), message)
 	f.Add([]byte("{}"), []byte{0x30, 0x80, 0, 0})
 	f.Fuzz(func(t *testing.T, document, message []byte) {
-		read, err := Read(provider.Evidence{Kind: Kind, Document: document, Signature: []byte(base64.StdEncoding.EncodeToString(message))})
+		read, err := Read(
+			provider.Evidence{Kind: Kind, Document: document, Signature: []byte(base64.StdEncoding.EncodeToString(message))})
 		if err != nil {
 			return
 		}

@@ -63,9 +63,11 @@ type scope struct {
 // scopeOf reads the account from the role that is assumed; without one it is the
 // account of the principal that has the policy.
 func scopeOf(config settings.Config, instances []settings.Instance, installation string) scope {
-	s := scope{config: config, instances: instances, installation: installation, partition: "aws", region: config.Region, account: "*"}
+	s := scope{config: config, instances: instances, installation: installation, partition: "aws", region: config.Region,
+		account: "*"}
 	for _, of := range [][2]string{
-		{"cn-", "aws-cn"}, {"us-gov-", "aws-us-gov"}, {"us-isob-", "aws-iso-b"}, {"us-isof-", "aws-iso-f"}, {"us-iso-", "aws-iso"},
+		{"cn-", "aws-cn"}, {"us-gov-", "aws-us-gov"}, {"us-isob-", "aws-iso-b"}, {"us-isof-", "aws-iso-f"},
+		{"us-iso-", "aws-iso"},
 		{"eu-isoe-", "aws-iso-e"}, {"eusc-", "aws-eusc"},
 	} {
 		if strings.HasPrefix(config.Region, of[0]) {
@@ -137,7 +139,8 @@ var parts = []struct {
 	{launch, func(s scope) ([]string, condition) {
 		only := s.tagged("aws:RequestTag")
 		if types := s.types(); len(types) > 0 {
-			only["StringEqualsIfExists"] = map[string]any{"ec2:InstanceType": types} // of what a launch creates, only the machine has one
+			// of what a launch creates, only the machine has one
+			only["StringEqualsIfExists"] = map[string]any{"ec2:InstanceType": types}
 		}
 		return s.ec2(made...), only
 	}},
@@ -210,7 +213,9 @@ func (s scope) networks() []string {
 
 // hosts are dedicated hosts, where a block has machines on such.
 func (s scope) hosts() []string {
-	if !slices.ContainsFunc(s.instances, func(i settings.Instance) bool { return slices.ContainsFunc(i.Types, i.OnHost) }) {
+	if !slices.ContainsFunc(s.instances, func(i settings.Instance) bool {
+		return slices.ContainsFunc(i.Types, i.OnHost)
+	}) {
 		return nil
 	}
 	return s.ec2("dedicated-host/*")

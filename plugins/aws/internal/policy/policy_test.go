@@ -13,7 +13,8 @@ import (
 )
 
 func plain() settings.Instance {
-	return settings.Instance{Types: []string{"c7i.large"}, Subnets: []string{"subnet-0a", "subnet-0b"}, Groups: []string{"sg-0a"}, Tenancy: "default"}
+	return settings.Instance{Types: []string{"c7i.large"}, Subnets: []string{"subnet-0a", "subnet-0b"},
+		Groups: []string{"sg-0a"}, Tenancy: "default"}
 }
 
 // written is the policy as a reader of JSON has it.
@@ -64,7 +65,8 @@ func TestWhatChangesAnythingIsBoundToTheInstallation(t *testing.T) {
 			t.Errorf("%s is bound by %v", sid, all[sid].Condition)
 		}
 	}
-	if all[tag].Condition["StringEquals"]["ec2:CreateAction"] != "RunInstances" || all[tagHosts].Condition["StringEquals"]["ec2:CreateAction"] != "AllocateHosts" {
+	if all[tag].Condition["StringEquals"]["ec2:CreateAction"] != "RunInstances" ||
+		all[tagHosts].Condition["StringEquals"]["ec2:CreateAction"] != "AllocateHosts" {
 		t.Errorf("tags may be written at any time: %v, %v", all[tag].Condition, all[tagHosts].Condition)
 	}
 	if all[claimHosts].Condition["StringEqualsIfExists"]["aws:RequestTag/forgeyard-fleet:installation"] != "demo" {
@@ -86,7 +88,8 @@ func TestOnlyTheTypesOfTheBlocksCanBeLaunched(t *testing.T) {
 	other := plain()
 	other.Types = []string{"m7g.large", "c7i.large"}
 	got := written(t, settings.Config{Region: "eu-central-1"}, plain(), other)[launch]
-	if types := got.Condition["StringEqualsIfExists"]["ec2:InstanceType"]; !reflect.DeepEqual(types, []any{"c7i.large", "m7g.large"}) {
+	if types := got.Condition["StringEqualsIfExists"]["ec2:InstanceType"]; !reflect.DeepEqual(types,
+		[]any{"c7i.large", "m7g.large"}) {
 		t.Errorf("launches are of the types %v", types)
 	}
 }
@@ -104,33 +107,53 @@ func TestAPolicyHasWhatTheBlocksUseAndNoMore(t *testing.T) {
 		sid       string
 		resources []string // nil: the statement isn't there
 	}{
-		"no queue":         {base, plain(), hear, nil},
-		"no profile":       {base, plain(), passRole, nil},
-		"no key":           {base, plain(), encrypt, nil},
-		"no hosts":         {base, plain(), allocate, nil},
-		"Macs":             {base, with(func(i *settings.Instance) { i.Types = []string{"mac2.metal"} }), allocate, []string{"arn:aws:ec2:eu-central-1:*:dedicated-host/*"}},
-		"the tenancy host": {base, with(func(i *settings.Instance) { i.Tenancy = "host" }), claimHosts, []string{"arn:aws:ec2:eu-central-1:*:dedicated-host/*"}},
-		"a queue": {settings.Config{Region: "eu-central-1", Queue: "https://sqs.eu-central-1.amazonaws.com/123456789012/fleet"}, plain(), hear,
+		"no queue":   {base, plain(), hear, nil},
+		"no profile": {base, plain(), passRole, nil},
+		"no key":     {base, plain(), encrypt, nil},
+		"no hosts":   {base, plain(), allocate, nil},
+		"Macs": {base, with(func(i *settings.Instance) {
+			i.Types = []string{"mac2.metal"}
+		}), allocate, []string{"arn:aws:ec2:eu-central-1:*:dedicated-host/*"}},
+		"the tenancy host": {base, with(func(i *settings.Instance) {
+			i.Tenancy = "host"
+		}), claimHosts, []string{"arn:aws:ec2:eu-central-1:*:dedicated-host/*"}},
+		"a queue": {settings.Config{Region: "eu-central-1",
+			Queue: "https://sqs.eu-central-1.amazonaws.com/123456789012/fleet"}, plain(), hear,
 			[]string{"arn:aws:sqs:eu-central-1:123456789012:fleet"}},
-		"a profile by name": {base, with(func(i *settings.Instance) { i.Profile = "runner" }), passRole, []string{"arn:aws:iam::*:role/runner"}},
-		"a profile by ARN": {base, with(func(i *settings.Instance) { i.Profile = "arn:aws:iam::123456789012:instance-profile/ci/runner" }), passRole,
+		"a profile by name": {base, with(func(i *settings.Instance) {
+			i.Profile = "runner"
+		}), passRole, []string{"arn:aws:iam::*:role/runner"}},
+		"a profile by ARN": {base, with(func(i *settings.Instance) {
+			i.Profile = "arn:aws:iam::123456789012:instance-profile/ci/runner"
+		}), passRole,
 			[]string{"arn:aws:iam::123456789012:role/runner"}},
 		"a key by id": {base, with(func(i *settings.Instance) { i.Root = &settings.RootVolume{KMSKey: "1234abcd"} }), grant,
 			[]string{"arn:aws:kms:eu-central-1:*:key/1234abcd"}},
-		"a key by ARN": {base, with(func(i *settings.Instance) { i.Root = &settings.RootVolume{KMSKey: "arn:aws:kms:eu-central-1:1:key/k"} }), encrypt,
+		"a key by ARN": {base, with(func(i *settings.Instance) {
+			i.Root = &settings.RootVolume{KMSKey: "arn:aws:kms:eu-central-1:1:key/k"}
+		}), encrypt,
 			[]string{"arn:aws:kms:eu-central-1:1:key/k"}},
-		"all that a launch uses": {base, with(func(i *settings.Instance) { i.KeyName, i.Reservation = "ops", "cr-0a" }), launchWith, []string{
-			"arn:aws:ec2:eu-central-1:*:capacity-reservation/cr-0a", "arn:aws:ec2:eu-central-1:*:key-pair/ops", "arn:aws:ec2:eu-central-1:*:security-group/sg-0a",
-			"arn:aws:ec2:eu-central-1:*:subnet/subnet-0a", "arn:aws:ec2:eu-central-1:*:subnet/subnet-0b", "arn:aws:ec2:eu-central-1::image/*"}},
-		"the account of the role": {settings.Config{Region: "us-gov-west-1", AssumeRole: &settings.AssumeRole{RoleARN: "arn:aws-us-gov:iam::123456789012:role/x"}},
+		"all that a launch uses": {base, with(func(i *settings.Instance) {
+			i.KeyName, i.Reservation = "ops", "cr-0a"
+		}), launchWith, []string{
+			"arn:aws:ec2:eu-central-1:*:capacity-reservation/cr-0a", "arn:aws:ec2:eu-central-1:*:key-pair/ops",
+			"arn:aws:ec2:eu-central-1:*:security-group/sg-0a",
+			"arn:aws:ec2:eu-central-1:*:subnet/subnet-0a", "arn:aws:ec2:eu-central-1:*:subnet/subnet-0b",
+			"arn:aws:ec2:eu-central-1::image/*"}},
+		"the account of the role": {
+			settings.Config{Region: "us-gov-west-1",
+				AssumeRole: &settings.AssumeRole{RoleARN: "arn:aws-us-gov:iam::123456789012:role/x"}},
 			with(func(i *settings.Instance) { i.Subnets, i.Groups = []string{"subnet-0a"}, nil }), launchWith,
-			[]string{"arn:aws-us-gov:ec2:us-gov-west-1:123456789012:subnet/subnet-0a", "arn:aws-us-gov:ec2:us-gov-west-1::image/*"}},
+			[]string{"arn:aws-us-gov:ec2:us-gov-west-1:123456789012:subnet/subnet-0a",
+				"arn:aws-us-gov:ec2:us-gov-west-1::image/*"}},
 	} {
 		if got := written(t, c.config, c.instance, c.instance)[c.sid].Resource; !slices.Equal(got, c.resources) {
 			t.Errorf("%s: %s is on %v, wanted %v", name, c.sid, got, c.resources)
 		}
 	}
-	china := written(t, settings.Config{Region: "cn-north-1"}, with(func(i *settings.Instance) { i.Profile = "runner" }))[passRole]
+	china := written(t, settings.Config{Region: "cn-north-1"}, with(func(i *settings.Instance) {
+		i.Profile = "runner"
+	}))[passRole]
 	if china.Condition["StringEquals"]["iam:PassedToService"] != "ec2.amazonaws.com.cn" {
 		t.Errorf("in China a role is passed to %v", china.Condition)
 	}
@@ -187,7 +210,9 @@ func TestALaunchMayUseTheTemplateOfTheBlockAlone(t *testing.T) {
 		}
 	}
 	all := written(t, settings.Config{Region: "eu-central-1"}, plain())
-	if got := all[launchWith].Resource; len(all[templates].Action) > 0 || slices.ContainsFunc(got, func(one string) bool { return strings.Contains(one, "template") }) {
+	if got := all[launchWith].Resource; len(all[templates].Action) > 0 || slices.ContainsFunc(got, func(one string) bool {
+		return strings.Contains(one, "template")
+	}) {
 		t.Errorf("a block without a template has %v", got)
 	}
 }

@@ -9,8 +9,10 @@ import (
 
 func TestAnAmountIsExactAndNeverRoundedDown(t *testing.T) {
 	for amount, micros := range map[string]int64{
-		"0.08925": 89_250, "4.2840000000": 4_284_000, "109.2": 109_200_000, "0.0000001": 1, "0.1000001": 100_001, "3": 3_000_000,
-		"0": 0, "0.0000000000": 0, "-1": 0, "": 0, "free": 0, "1e3": 0, "1/3": 0, "99999999999999999999": 0, "0x10": 0, "0b10": 0, "1_0": 0, "+1": 0, "1.2.3": 0,
+		"0.08925": 89_250, "4.2840000000": 4_284_000, "109.2": 109_200_000, "0.0000001": 1, "0.1000001": 100_001,
+		"3": 3_000_000,
+		"0": 0, "0.0000000000": 0, "-1": 0, "": 0, "free": 0, "1e3": 0, "1/3": 0, "99999999999999999999": 0, "0x10": 0,
+		"0b10": 0, "1_0": 0, "+1": 0, "1.2.3": 0,
 	} {
 		got, err := Of(amount, "USD")
 		if (err == nil) != (micros > 0) || err == nil && got != (provider.Price{Currency: "USD", MicrosPerHour: micros}) {
@@ -29,12 +31,13 @@ func TestThePriceListIsReadOnlyWhereItSaysOnePriceForAnHour(t *testing.T) {
 		lines []string
 		says  string // empty: it is the price
 	}{
-		"one line":                      {[]string{line}, ""},
-		"two that agree":                {[]string{line, line}, ""},
-		"two that don't":                {[]string{line, two}, "2 that differ"},
-		"none":                          {nil, "has none"},
-		"a price for a month":           {[]string{strings.Replace(line, `"Hrs"`, `"Mo"`, 1)}, `for "Mo"`},
-		"nothing to pay":                {[]string{strings.Replace(line, "0.0892500000", "0.0000000000", 1)}, "can't be the price"},
+		"one line":            {[]string{line}, ""},
+		"two that agree":      {[]string{line, line}, ""},
+		"two that don't":      {[]string{line, two}, "2 that differ"},
+		"none":                {nil, "has none"},
+		"a price for a month": {[]string{strings.Replace(line, `"Hrs"`, `"Mo"`, 1)}, `for "Mo"`},
+		"nothing to pay": {[]string{strings.Replace(line, "0.0892500000", "0.0000000000", 1)},
+			"can't be the price"},
 		"a line that is not valid JSON": {[]string{"{"}, "read a line"},
 		"a line without its terms":      {[]string{`{"terms":{}}`}, "has none"},
 	} {
@@ -50,8 +53,10 @@ func TestThePriceListIsReadOnlyWhereItSaysOnePriceForAnHour(t *testing.T) {
 
 func TestTheNearestPriceListOfThePartitionIsAsked(t *testing.T) {
 	for region, endpoint := range map[string]string{
-		"us-east-1": "us-east-1", "us-west-2": "us-east-1", "ca-central-1": "us-east-1", "sa-east-1": "us-east-1", "mx-central-1": "us-east-1",
-		"eu-central-1": "eu-central-1", "eu-north-1": "eu-central-1", "me-south-1": "eu-central-1", "af-south-1": "eu-central-1", "il-central-1": "eu-central-1",
+		"us-east-1": "us-east-1", "us-west-2": "us-east-1", "ca-central-1": "us-east-1", "sa-east-1": "us-east-1",
+		"mx-central-1": "us-east-1",
+		"eu-central-1": "eu-central-1", "eu-north-1": "eu-central-1", "me-south-1": "eu-central-1",
+		"af-south-1": "eu-central-1", "il-central-1": "eu-central-1",
 		"ap-south-1": "ap-south-1", "ap-northeast-1": "ap-south-1", "cn-north-1": "cn-northwest-1",
 		"us-gov-west-1": "", "us-iso-east-1": "", "us-isob-east-1": "", "eu-isoe-west-1": "", "eusc-de-east-1": "",
 	} {

@@ -31,7 +31,8 @@ func TestEachCodeIsInTheTableOnceAndItsClassIsExplained(t *testing.T) {
 
 // Only a refusal that is known to be one may lead to another create.
 func TestWhatIsUnknownOrAFailureProvesNothing(t *testing.T) {
-	for _, code := range []string{"", "SomethingNew", "InternalError", "ServiceUnavailable", "IdempotentParameterMismatch", "SpotMaxPriceTooLow", "RetryableError"} {
+	for _, code := range []string{"", "SomethingNew", "InternalError", "ServiceUnavailable",
+		"IdempotentParameterMismatch", "SpotMaxPriceTooLow", "RetryableError"} {
 		if !Of(code).Fault {
 			t.Errorf("%q is taken for a proof that nothing was made", code)
 		}

@@ -62,7 +62,8 @@ func TestASocketThatNobodyListensOnIsSaidWithWhatToDo(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = New("a", target, Limits{Connect: time.Minute}).Look(t.Context(), "ask", func(*api.Libvirt) error { return nil })
-		if err == nil || !strings.Contains(err.Error(), "host a can't be reached") || !strings.Contains(err.Error(), "systemctl start libvirtd") {
+		if err == nil || !strings.Contains(err.Error(), "host a can't be reached") ||
+			!strings.Contains(err.Error(), "systemctl start libvirtd") {
 			t.Errorf("%s: %v", socket, err)
 		}
 	}
@@ -87,8 +88,12 @@ func silent(t *testing.T) Target {
 func TestADaemonThatTakesCallsAndNeverAnswersIsGivenUp(t *testing.T) {
 	d := New("a", silent(t), Limits{Connect: 100 * time.Millisecond, Call: 100 * time.Millisecond})
 	for name, call := range map[string]func(context.Context, string, Call) error{"look": d.Look, "change": d.Change} {
-		err := call(t.Context(), "ask", func(*api.Libvirt) error { t.Error("it was called without a connection"); return nil })
-		if unreachable, ok := errors.AsType[*UnreachableError](err); !ok || !strings.Contains(unreachable.Error(), "ask: host a can't be reached") || !errors.Is(err, errHangs) {
+		err := call(t.Context(), "ask", func(*api.Libvirt) error {
+			t.Error("it was called without a connection")
+			return nil
+		})
+		if unreachable, ok := errors.AsType[*UnreachableError](err); !ok ||
+			!strings.Contains(unreachable.Error(), "ask: host a can't be reached") || !errors.Is(err, errHangs) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -139,7 +144,9 @@ func TestAnAnswerThatCantBeReadEndsTheCallAndNotThePlugin(t *testing.T) {
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
 	c := &connection{wire: newWire(ours)}
-	if err, late := c.run(time.Minute, func(*api.Libvirt) error { panic("odd") }); late || err == nil || !strings.Contains(err.Error(), "can't be read: odd") {
+	if err, late := c.run(time.Minute, func(*api.Libvirt) error {
+		panic("odd")
+	}); late || err == nil || !strings.Contains(err.Error(), "can't be read: odd") {
 		t.Errorf("got %v, %v", err, late)
 	}
 }

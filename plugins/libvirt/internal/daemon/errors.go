@@ -68,8 +68,9 @@ var classes = map[api.ErrorNumber]provider.Class{
 	api.ErrNoMemory: provider.Capacity, api.ErrResourceBusy: provider.Capacity,
 	api.ErrXMLError: provider.Invalid, api.ErrXMLDetail: provider.Invalid, api.ErrXMLInvalidSchema: provider.Invalid,
 	api.ErrConfigUnsupported: provider.Invalid, api.ErrInvalidArg: provider.Invalid, api.ErrNoSupport: provider.Invalid,
-	api.ErrArgumentUnsupported: provider.Invalid, api.ErrNoNetwork: provider.Invalid, api.ErrNoStoragePool: provider.Invalid,
-	api.ErrNoStorageVol: provider.Invalid, api.ErrNoNodeDevice: provider.Invalid,
+	api.ErrArgumentUnsupported: provider.Invalid, api.ErrNoNetwork: provider.Invalid,
+	api.ErrNoStoragePool: provider.Invalid,
+	api.ErrNoStorageVol:  provider.Invalid, api.ErrNoNodeDevice: provider.Invalid,
 	api.ErrDomExist: provider.Conflict, api.ErrStorageVolExist: provider.Conflict,
 	api.ErrRPC: provider.Transient, api.ErrInternalError: provider.Transient,
 }

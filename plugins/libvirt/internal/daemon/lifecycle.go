@@ -46,7 +46,8 @@ func (d *Daemon) Lifecycle(ctx context.Context) (<-chan string, error) {
 
 // follow passes names on until the connection or ctx ends, and tries the daemon
 // now and then.
-func (d *Daemon) follow(ctx context.Context, c *connection, events <-chan api.DomainEventLifecycleMsg, names chan<- string) {
+func (d *Daemon) follow(ctx context.Context, c *connection, events <-chan api.DomainEventLifecycleMsg,
+	names chan<- string) {
 	defer close(names)
 	defer func() {
 		c.cut()

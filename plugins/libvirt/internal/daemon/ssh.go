@@ -37,7 +37,8 @@ func overSSH(u *url.URL) (dialler, error) {
 	query := u.Query()
 	w := sshWay{
 		address: hostAndPort(u, sshPort), user: u.User.Username(),
-		keyFile: query.Get("keyfile"), knownHosts: query.Get("known_hosts"), socket: cmp.Or(query.Get("socket"), systemSocket),
+		keyFile: query.Get("keyfile"), knownHosts: query.Get("known_hosts"),
+		socket: cmp.Or(query.Get("socket"), systemSocket),
 	}
 	if w.user == "" {
 		current, err := user.Current()
@@ -98,7 +99,9 @@ func (c sshConn) Close() error { return c.under.Close() }
 
 func (w sshWay) refusedSocket(err error) error {
 	if refusal, ok := errors.AsType[*ssh.OpenChannelError](err); ok {
-		return fmt.Errorf("the host lets %s in and not to %s: %w: is that user in the group libvirt there, does the daemon run, and does its sshd allow it (AllowStreamLocalForwarding)?", w.user, w.socket, refusal)
+		return fmt.Errorf(
+			"the host lets %s in and not to %s: %w: is that user in the group libvirt there, does the daemon run, and does "+
+				"its sshd allow it (AllowStreamLocalForwarding)?", w.user, w.socket, refusal)
 	}
 	return err
 }
@@ -130,7 +133,8 @@ func (w sshWay) greet(ctx context.Context, conn net.Conn) (*ssh.Client, error) {
 	case doubt != nil:
 		return nil, doubt
 	case proven && ctx.Err() == nil && !errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, fmt.Errorf("%w: put one of these keys into the authorized_keys of %s there: %s", err, w.user, fingerprints(keys))
+		return nil, fmt.Errorf("%w: put one of these keys into the authorized_keys of %s there: %s", err, w.user,
+			fingerprints(keys))
 	}
 	return nil, err
 }
@@ -173,9 +177,12 @@ func (w sshWay) doubt(err error, shown ssh.PublicKey) error {
 	}
 	its := shown.Type() + " " + ssh.FingerprintSHA256(shown)
 	if len(mismatch.Want) == 0 {
-		return fmt.Errorf("the key of the host (%s) isn't in %s: compare it and connect by ssh once as the manager's user", its, w.knownHosts)
+		return fmt.Errorf("the key of the host (%s) isn't in %s: compare it and connect by ssh once as the manager's user",
+			its, w.knownHosts)
 	}
-	return fmt.Errorf("the host shows another key (%s) than %s has in line %d: somebody may be in between; where the host has a new key, replace the line", its, w.knownHosts, mismatch.Want[0].Line)
+	return fmt.Errorf(
+		"the host shows another key (%s) than %s has in line %d: somebody may be in between; where the host has a new key, "+
+			"replace the line", its, w.knownHosts, mismatch.Want[0].Line)
 }
 
 func fingerprints(keys []ssh.Signer) string {

@@ -43,7 +43,8 @@ func (w sshWay) keys(ctx context.Context) (keys []ssh.Signer, done func(), err e
 	}
 	if len(keys) == 0 {
 		done()
-		const none = "the manager's user has no key: name one by keyfile=, or run an agent and let the plugin see SSH_AUTH_SOCK"
+		const none = "the manager's user has no key: name one by keyfile=, or run an agent and let the plugin see " +
+			"SSH_AUTH_SOCK"
 		return nil, nil, errors.Join(append([]error{errors.New(none)}, unusable...)...)
 	}
 	return keys, done, nil
@@ -56,7 +57,8 @@ func readKey(path string) (ssh.Signer, error) {
 	}
 	key, err := ssh.ParsePrivateKey(content)
 	if _, locked := errors.AsType[*ssh.PassphraseMissingError](err); locked {
-		return nil, fmt.Errorf("the key %s has a passphrase, which can't be typed here: use a key without one, or an agent", path)
+		return nil, fmt.Errorf("the key %s has a passphrase, which can't be typed here: use a key without one, or an agent",
+			path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the key %s: %w", path, err)

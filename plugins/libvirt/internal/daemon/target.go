@@ -106,7 +106,8 @@ func overSocket(u *url.URL) dialler {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
 			return nil, fmt.Errorf("%w: start its daemon (systemctl start libvirtd), or name its socket in the host's uri", err)
 		case errors.Is(err, fs.ErrPermission):
-			return nil, fmt.Errorf("%w: put the user of the manager into the group of the socket (mostly libvirt), and restart the manager", err)
+			return nil, fmt.Errorf(
+				"%w: put the user of the manager into the group of the socket (mostly libvirt), and restart the manager", err)
 		}
 		return conn, err
 	}

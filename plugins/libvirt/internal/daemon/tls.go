@@ -21,7 +21,8 @@ type pki struct{ authority, certificate, key string }
 // the user's own, else the system's.
 func pkiPlaces(said string) []pki {
 	within := func(folder string) pki {
-		return pki{filepath.Join(folder, "cacert.pem"), filepath.Join(folder, "clientcert.pem"), filepath.Join(folder, "clientkey.pem")}
+		return pki{filepath.Join(folder, "cacert.pem"), filepath.Join(folder, "clientcert.pem"),
+			filepath.Join(folder, "clientkey.pem")}
 	}
 	if said != "" {
 		return []pki{within(said)}
@@ -62,7 +63,8 @@ func tlsConfig(places []pki) (*tls.Config, error) {
 			break
 		}
 	}
-	const advice = "put libvirt's client certificate, its key and the certificate of the CA there, or name their folder by pkipath="
+	const advice = "put libvirt's client certificate, its key and the certificate of the CA there, or name their folder " +
+		"by pkipath="
 	certificate, err := tls.LoadX509KeyPair(chosen.certificate, chosen.key)
 	if err != nil {
 		return nil, fmt.Errorf("read the client's certificate: %w: %s", err, advice)
@@ -87,7 +89,8 @@ func (c tlsConn) Close() error { return c.NetConn().Close() }
 // accepted waits for the daemon's word on our certificate, one byte: it checks it
 // only after the handshake.
 func (c tlsConn) accepted(ctx context.Context) error {
-	const advice = "is the client's certificate signed by the CA that the daemon trusts, and allowed by tls_allowed_dn_list in its libvirtd.conf?"
+	const advice = "is the client's certificate signed by the CA that the daemon trusts, and allowed by " +
+		"tls_allowed_dn_list in its libvirtd.conf?"
 	if deadline, has := ctx.Deadline(); has {
 		if err := c.SetReadDeadline(deadline); err != nil {
 			return err

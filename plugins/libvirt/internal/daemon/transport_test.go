@@ -78,7 +78,8 @@ func credentials(t *testing.T) (folder string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "c"}, NotBefore: time.Unix(0, 0), NotAfter: time.Now().Add(time.Hour)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "c"},
+		NotBefore: time.Unix(0, 0), NotAfter: time.Now().Add(time.Hour)}
 	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +109,8 @@ func TestHungGreetingLeaksNoConnection(t *testing.T) {
 		d := New("a", target, Limits{Connect: 200 * time.Millisecond, Call: 200 * time.Millisecond})
 		began := time.Now()
 		err = d.Look(t.Context(), "ask", func(*api.Libvirt) error { return nil })
-		if _, ok := errors.AsType[*UnreachableError](err); !ok || !strings.Contains(err.Error(), "no connection within 200ms") {
+		if _, ok := errors.AsType[*UnreachableError](err); !ok ||
+			!strings.Contains(err.Error(), "no connection within 200ms") {
 			t.Errorf("%s: %v", text, err)
 		}
 		if took := time.Since(began); took > 10*time.Second {

@@ -69,7 +69,8 @@ func (c Config) Validate() []provider.Diagnostic {
 		if !namePattern.MatchString(h.Name) {
 			complain("name", fmt.Sprintf("%q can't be the name of a host", h.Name), nameForm)
 		} else if earlier, taken := first[h.Name]; taken {
-			complain("name", fmt.Sprintf("The name %q is used twice", h.Name), fmt.Sprintf("Host number %d has it already.", earlier+1))
+			complain("name", fmt.Sprintf("The name %q is used twice", h.Name),
+				fmt.Sprintf("Host number %d has it already.", earlier+1))
 		} else {
 			first[h.Name] = n
 		}
@@ -111,10 +112,12 @@ func (i Instance) Validate() []provider.Diagnostic {
 				return
 			}
 		}
-		complain(provider.At(attribute), fmt.Sprintf("invalid value %q for %s", value, attribute), "Write one of "+strings.Join(words, ", ")+".")
+		complain(provider.At(attribute), fmt.Sprintf("invalid value %q for %s", value, attribute),
+			"Write one of "+strings.Join(words, ", ")+".")
 	}
 	if i.VCPUs < 1 || i.VCPUs > 512 {
-		complain(provider.At("vcpus"), "Out of range", fmt.Sprintf("A machine has 1 to 512 virtual processors, not %d.", i.VCPUs))
+		complain(provider.At("vcpus"), "Out of range",
+			fmt.Sprintf("A machine has 1 to 512 virtual processors, not %d.", i.VCPUs))
 	}
 	for attribute, text := range map[string]string{"memory": i.Memory, "disk": i.Disk} {
 		if text == "" && attribute == "disk" {
@@ -135,7 +138,8 @@ func (i Instance) Validate() []provider.Diagnostic {
 	oneOf("firmware", i.Firmware, "bios", "uefi")
 	oneOf("emulation", i.Emulation, "auto", "never", "always")
 	if i.Kernel == "" && (i.Initrd != "" || i.CommandLine != "") {
-		complain(provider.At("kernel"), "The kernel is missing", "initrd and command_line belong to a kernel that is booted directly.")
+		complain(provider.At("kernel"), "The kernel is missing",
+			"initrd and command_line belong to a kernel that is booted directly.")
 	}
 	for attribute, path := range map[string]string{"kernel": i.Kernel, "initrd": i.Initrd} {
 		if path != "" && !strings.HasPrefix(path, "/") {
@@ -162,9 +166,11 @@ func (d Device) wrong(at provider.Path) (path provider.Path, summary, detail str
 	case (d.PCI == "") == (d.USB == ""):
 		return at, "A device is named by one of pci and usb", "Write pci = \"0000:65:00.0\" or usb = \"046d:c52b\"."
 	case d.PCI != "" && !pciPattern.MatchString(d.PCI):
-		return at.Attr("pci"), fmt.Sprintf("invalid PCI address %q", d.PCI), "It has the form \"0000:65:00.0\", as lspci -D prints it."
+		return at.Attr("pci"), fmt.Sprintf("invalid PCI address %q", d.PCI),
+			"It has the form \"0000:65:00.0\", as lspci -D prints it."
 	case d.USB != "" && !usbPattern.MatchString(d.USB):
-		return at.Attr("usb"), fmt.Sprintf("%q is no USB device", d.USB), "It has the form \"046d:c52b\": vendor and product, as lsusb prints them."
+		return at.Attr("usb"), fmt.Sprintf("%q is no USB device", d.USB),
+			"It has the form \"046d:c52b\": vendor and product, as lsusb prints them."
 	}
 	return at, "", ""
 }

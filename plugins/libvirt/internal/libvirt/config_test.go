@@ -45,22 +45,24 @@ func TestAMachineThatCantBeOneIsToldAtItsAttribute(t *testing.T) {
 		change func(*Instance)
 		want   string
 	}{
-		"nothing wrong":             {func(*Instance) {}, ""},
-		"no processor":              {func(i *Instance) { i.VCPUs = 0 }, "vcpus"},
-		"hardly any memory":         {func(i *Instance) { i.Memory = "1KiB" }, "memory"},
-		"a disk without a unit":     {func(i *Instance) { i.Disk = "40" }, "disk"},
-		"a network without a kind":  {func(i *Instance) { i.Network = "default" }, "network"},
-		"a user's network by name":  {func(i *Instance) { i.Network = "user:x" }, "network"},
-		"another machine":           {func(i *Instance) { i.Machine = "virt" }, "machine"},
-		"another firmware":          {func(i *Instance) { i.Firmware = "efi" }, "firmware"},
-		"another emulation":         {func(i *Instance) { i.Emulation = "tcg" }, "emulation"},
-		"an initrd without kernel":  {func(i *Instance) { i.Initrd = "/initrd" }, "kernel"},
-		"a kernel in no folder":     {func(i *Instance) { i.Kernel = "vmlinuz" }, "kernel"},
-		"a device without address":  {func(i *Instance) { i.Devices = []Device{{}} }, "device[0]"},
-		"a device of two addresses": {func(i *Instance) { i.Devices = []Device{{PCI: "0000:65:00.0", USB: "046d:c52b"}} }, "device[0]"},
-		"a PCI address cut short":   {func(i *Instance) { i.Devices = []Device{{PCI: "65:00.0"}} }, "device[0].pci"},
-		"a USB device in words":     {func(i *Instance) { i.Devices = []Device{{USB: "mouse"}} }, "device[0].usb"},
-		"a host with a slash":       {func(i *Instance) { i.Hosts = []string{"a/b"} }, "hosts[0]"},
+		"nothing wrong":            {func(*Instance) {}, ""},
+		"no processor":             {func(i *Instance) { i.VCPUs = 0 }, "vcpus"},
+		"hardly any memory":        {func(i *Instance) { i.Memory = "1KiB" }, "memory"},
+		"a disk without a unit":    {func(i *Instance) { i.Disk = "40" }, "disk"},
+		"a network without a kind": {func(i *Instance) { i.Network = "default" }, "network"},
+		"a user's network by name": {func(i *Instance) { i.Network = "user:x" }, "network"},
+		"another machine":          {func(i *Instance) { i.Machine = "virt" }, "machine"},
+		"another firmware":         {func(i *Instance) { i.Firmware = "efi" }, "firmware"},
+		"another emulation":        {func(i *Instance) { i.Emulation = "tcg" }, "emulation"},
+		"an initrd without kernel": {func(i *Instance) { i.Initrd = "/initrd" }, "kernel"},
+		"a kernel in no folder":    {func(i *Instance) { i.Kernel = "vmlinuz" }, "kernel"},
+		"a device without address": {func(i *Instance) { i.Devices = []Device{{}} }, "device[0]"},
+		"a device of two addresses": {func(i *Instance) {
+			i.Devices = []Device{{PCI: "0000:65:00.0", USB: "046d:c52b"}}
+		}, "device[0]"},
+		"a PCI address cut short": {func(i *Instance) { i.Devices = []Device{{PCI: "65:00.0"}} }, "device[0].pci"},
+		"a USB device in words":   {func(i *Instance) { i.Devices = []Device{{USB: "mouse"}} }, "device[0].usb"},
+		"a host with a slash":     {func(i *Instance) { i.Hosts = []string{"a/b"} }, "hosts[0]"},
 	} {
 		instance := idle()
 		test.change(&instance)
@@ -77,7 +79,8 @@ func TestASizeIsAWholeNumberWithItsUnit(t *testing.T) {
 			t.Errorf("%s: %d, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "4", "GiB", "4GB", "4 GiB", "-4GiB", "0GiB", "1.5GiB", "99999999999TiB", "18446744073709551616KiB"} {
+	for _, text := range []string{"", "4", "GiB", "4GB", "4 GiB", "-4GiB", "0GiB", "1.5GiB", "99999999999TiB",
+		"18446744073709551616KiB"} {
 		if got, err := parseSize(text); err == nil {
 			t.Errorf("%q is taken for %d", text, got)
 		}
@@ -88,9 +91,10 @@ func TestWhatAMachineGetsIsInItsDefinition(t *testing.T) {
 	instance := idle()
 	instance.Network, instance.Firmware, instance.Machine, instance.VCPUs = "bridge:br0", "uefi", "q35", 3
 	instance.Devices = []Device{{PCI: "0000:65:00.1", GPU: true}, {USB: "046d:c52b"}}
-	m := machine{key: "k1", title: "linux <k1>", instance: instance, kvm: true, overlay: "/p/inst.k1.qcow2", seed: "/p/inst.k1.seed.iso", record: record{
-		Installation: "inst", Key: "k1", Tags: sortedTags(map[string]string{"b": "2", "a": "1"}),
-	}}
+	m := machine{key: "k1", title: "linux <k1>", instance: instance, kvm: true, overlay: "/p/inst.k1.qcow2",
+		seed: "/p/inst.k1.seed.iso", record: record{
+			Installation: "inst", Key: "k1", Tags: sortedTags(map[string]string{"b": "2", "a": "1"}),
+		}}
 	text, err := m.definition()
 	if err != nil {
 		t.Fatal(err)
@@ -99,8 +103,10 @@ func TestWhatAMachineGetsIsInItsDefinition(t *testing.T) {
 		t.Error("two definitions of one machine differ")
 	}
 	for _, want := range []string{
-		`<domain type="kvm">`, `<name>k1</name>`, `urn:forgeyard-fleet:instance`, `<tag name="a" value="1"></tag><tag name="b" value="2"></tag>`,
-		`<source bridge="br0">`, `firmware="efi"`, `machine="q35"`, `<vcpu>3</vcpu>`, `mode="host-passthrough"`, `linux &lt;k1&gt;`,
+		`<domain type="kvm">`, `<name>k1</name>`, `urn:forgeyard-fleet:instance`,
+		`<tag name="a" value="1"></tag><tag name="b" value="2"></tag>`,
+		`<source bridge="br0">`, `firmware="efi"`, `machine="q35"`, `<vcpu>3</vcpu>`, `mode="host-passthrough"`,
+		`linux &lt;k1&gt;`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the definition lacks %s:\n%s", want, text)

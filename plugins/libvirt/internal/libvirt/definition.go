@@ -76,7 +76,8 @@ func (m machine) boot() *xmlform.DomainOS {
 	}
 	if m.instance.Firmware == "uefi" {
 		boot.Firmware = "efi" // the daemon finds the files, and names the machine's NVRAM
-		boot.FirmwareInfo = &xmlform.DomainOSFirmwareInfo{Features: []xmlform.DomainOSFirmwareFeature{{Enabled: "no", Name: "secure-boot"}}}
+		boot.FirmwareInfo = &xmlform.DomainOSFirmwareInfo{
+			Features: []xmlform.DomainOSFirmwareFeature{{Enabled: "no", Name: "secure-boot"}}}
 	}
 	return boot
 }
@@ -98,7 +99,8 @@ func disk(path, format, target string, readOnly bool) xmlform.DomainDisk {
 
 func networkInterface(text string) (xmlform.DomainInterface, error) {
 	kind, name, err := parseNetwork(text)
-	made := xmlform.DomainInterface{Model: &xmlform.DomainInterfaceModel{Type: "virtio"}, Source: &xmlform.DomainInterfaceSource{}}
+	made := xmlform.DomainInterface{Model: &xmlform.DomainInterfaceModel{Type: "virtio"},
+		Source: &xmlform.DomainInterfaceSource{}}
 	switch kind {
 	case "network":
 		made.Source.Network = &xmlform.DomainInterfaceSourceNetwork{Network: name}
@@ -120,13 +122,15 @@ func passedThrough(devices []Device) ([]xmlform.DomainHostdev, error) {
 			if err != nil {
 				return nil, err
 			}
-			made.SubsysPCI = &xmlform.DomainHostdevSubsysPCI{Source: &xmlform.DomainHostdevSubsysPCISource{Address: &xmlform.DomainAddressPCI{
-				Domain: &numbers[0], Bus: &numbers[1], Slot: &numbers[2], Function: &numbers[3],
-			}}}
+			made.SubsysPCI = &xmlform.DomainHostdevSubsysPCI{
+				Source: &xmlform.DomainHostdevSubsysPCISource{Address: &xmlform.DomainAddressPCI{
+					Domain: &numbers[0], Bus: &numbers[1], Slot: &numbers[2], Function: &numbers[3],
+				}}}
 		} else if parts := usbPattern.FindStringSubmatch(d.USB); parts != nil {
 			made.Managed = ""
 			made.SubsysUSB = &xmlform.DomainHostdevSubsysUSB{Source: &xmlform.DomainHostdevSubsysUSBSource{
-				Vendor: &xmlform.DomainHostDevProductVendorID{ID: "0x" + parts[1]}, Product: &xmlform.DomainHostDevProductVendorID{ID: "0x" + parts[2]},
+				Vendor:  &xmlform.DomainHostDevProductVendorID{ID: "0x" + parts[1]},
+				Product: &xmlform.DomainHostDevProductVendorID{ID: "0x" + parts[2]},
 			}}
 		} else {
 			return nil, fmt.Errorf("the device %q%q has no address", d.PCI, d.USB)

@@ -48,7 +48,8 @@ func TestNothingThatAPersonDoesToAMachineKeepsItFromEnding(t *testing.T) {
 		},
 		"without its disk, and the daemon knows": func(c *api.Libvirt, d api.Domain) error {
 			pool, err := c.StoragePoolLookupByName("default")
-			return errors.Join(os.Remove(filepath.Join(l.dir, "pool", "inst."+d.Name+".qcow2")), err, c.StoragePoolRefresh(pool, 0))
+			return errors.Join(os.Remove(filepath.Join(l.dir, "pool", "inst."+d.Name+".qcow2")), err,
+				c.StoragePoolRefresh(pool, 0))
 		},
 	} {
 		number++
@@ -91,8 +92,10 @@ func TestTheDiskOfAMachineThatWasRenamedStaysUnderIt(t *testing.T) {
 		return err
 	})
 	before := l.left(t)
-	for _, ref := range []provider.Ref{{ID: "a/k1", Key: "k1"}, {Key: "k1"}, {ID: "a/other", Key: "k1"}, {ID: "a/default/inst.k1.qcow2", Key: "k1"}} {
-		if state, err := p.Terminate(t.Context(), ref); state != provider.Refused || err == nil || !strings.Contains(err.Error(), "other") {
+	for _, ref := range []provider.Ref{{ID: "a/k1", Key: "k1"}, {Key: "k1"}, {ID: "a/other", Key: "k1"},
+		{ID: "a/default/inst.k1.qcow2", Key: "k1"}} {
+		if state, err := p.Terminate(t.Context(), ref); state != provider.Refused || err == nil ||
+			!strings.Contains(err.Error(), "other") {
 			t.Errorf("terminate %+v: %v, %v", ref, state, err)
 		}
 	}
@@ -113,7 +116,8 @@ func TestHostsThatShareAFolderLeaveEachOthersDisksAlone(t *testing.T) {
 	needLong(t)
 	a, b := newLab(t), newLab(t)
 	b.do(t, func(c *api.Libvirt) error {
-		pool, err := c.StoragePoolDefineXML(fmt.Sprintf("<pool type='dir'><name>shared</name><target><path>%s/pool</path></target></pool>", a.dir), 0)
+		pool, err := c.StoragePoolDefineXML(
+			fmt.Sprintf("<pool type='dir'><name>shared</name><target><path>%s/pool</path></target></pool>", a.dir), 0)
 		return errors.Join(err, c.StoragePoolCreate(pool, 0))
 	})
 	blockB := b.blockHost("b")
@@ -185,7 +189,8 @@ func TestAGuestThatHangsCostsNoOtherRequestItsAnswer(t *testing.T) {
 func terminateAtOnce(t *testing.T, p *hosts, key string) {
 	t.Helper()
 	for range 20 {
-		if state, err := p.Terminate(t.Context(), provider.Ref{ID: "a/" + key, Key: key, Force: true}); err == nil && state == provider.Gone {
+		if state, err := p.Terminate(t.Context(), provider.Ref{ID: "a/" + key, Key: key, Force: true}); err == nil &&
+			state == provider.Gone {
 			return
 		}
 	}
@@ -202,7 +207,8 @@ func TestAPoolThatIsAllButFullTakesNoMachineAndNamesItsHost(t *testing.T) {
 	}
 	l.tell(t, "full "+folder)
 	l.do(t, func(c *api.Libvirt) error {
-		pool, err := c.StoragePoolDefineXML("<pool type='dir'><name>tiny</name><target><path>"+folder+"</path></target></pool>", 0)
+		pool, err := c.StoragePoolDefineXML(
+			"<pool type='dir'><name>tiny</name><target><path>"+folder+"</path></target></pool>", 0)
 		return errors.Join(err, c.StoragePoolCreate(pool, 0))
 	})
 	block := l.blockHost("a")
@@ -210,7 +216,8 @@ func TestAPoolThatIsAllButFullTakesNoMachineAndNamesItsHost(t *testing.T) {
 	p := newTestHosts(t, block)
 	_, err := p.Provision(t.Context(), requestFor("k1", idle()))
 	detailed, _ := errors.AsType[*provider.Error](err)
-	if !provider.IsNotCreated(err) || detailed.Class != provider.Capacity || detailed.Zone != "a" || !strings.Contains(err.Error(), "8 MiB left") {
+	if !provider.IsNotCreated(err) || detailed.Class != provider.Capacity || detailed.Zone != "a" ||
+		!strings.Contains(err.Error(), "8 MiB left") {
 		t.Errorf("got %v", err)
 	}
 	l.shouldBeEmpty(t)
@@ -229,7 +236,8 @@ func TestAMachineThatIsOnlyDefinedWakesNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m := machine{key: "k1", instance: idle(), overlay: "/nowhere", seed: "/nowhere", record: record{Installation: "inst", Key: "k1", Created: time.Now()}}
+	m := machine{key: "k1", instance: idle(), overlay: "/nowhere", seed: "/nowhere",
+		record: record{Installation: "inst", Key: "k1", Created: time.Now()}}
 	g, err := p.all[0].define(t.Context(), m)
 	if err != nil {
 		t.Fatal(err)

@@ -108,7 +108,9 @@ func (h *host) read(ctx context.Context, domain api.Domain) (guest, error) {
 	}
 	if g.xml.Metadata != nil {
 		if g.metadata, err = readMetadata(g.xml.Metadata.XML); err != nil {
-			return guest{}, fmt.Errorf("read the domain %s on host %s: %w: correct it (virsh edit), or remove the domain; until then its owner is unknown", domain.Name, h.name, err)
+			return guest{},
+				fmt.Errorf("read the domain %s on host %s: %w: correct it (virsh edit), or remove the domain; until then its "+
+					"owner is unknown", domain.Name, h.name, err)
 		}
 	}
 	return g, nil

@@ -25,7 +25,8 @@ func parseImage(ref string) (pool, volume string, err error) {
 	rest, begins := strings.CutPrefix(ref, "pool:")
 	pool, volume, parted := strings.Cut(rest, "/")
 	if !begins || !parted || !namePattern.MatchString(pool) || volume == "" || strings.Contains(volume, "/") {
-		return "", "", fmt.Errorf(`invalid image %q: its reference is "pool:POOL/VOLUME", such as "pool:default/debian-12.qcow2"`, ref)
+		return "", "",
+			fmt.Errorf(`invalid image %q: its reference is "pool:POOL/VOLUME", such as "pool:default/debian-12.qcow2"`, ref)
 	}
 	return pool, volume, nil
 }
@@ -56,7 +57,9 @@ func (h *host) findBase(ctx context.Context, ref string) (base, error) {
 		return err
 	})
 	if daemon.IsNotFound(err) {
-		return base{}, &provider.Error{Class: provider.Invalid, Err: fmt.Errorf("%w: put the image's file into %s on that host, or correct the image's refs", err, pool.folder)}
+		return base{},
+			&provider.Error{Class: provider.Invalid,
+				Err: fmt.Errorf("%w: put the image's file into %s on that host, or correct the image's refs", err, pool.folder)}
 	}
 	if err != nil {
 		return base{}, err
@@ -70,7 +73,8 @@ func (h *host) findBase(ctx context.Context, ref string) (base, error) {
 	}
 	b := base{path: said.Target.Path, format: said.Target.Format.Type, capacity: said.Capacity.Value}
 	if reason := b.unfit(name); reason != "" {
-		return base{}, &provider.Error{Class: provider.Invalid, Err: fmt.Errorf("the image %s on host %s %s", ref, h.name, reason)}
+		return base{},
+			&provider.Error{Class: provider.Invalid, Err: fmt.Errorf("the image %s on host %s %s", ref, h.name, reason)}
 	}
 	return b, nil
 }

@@ -168,7 +168,8 @@ func (g *guest) condition() (provider.State, string) {
 	case g.state == api.DomainRunning || g.state == api.DomainBlocked:
 		return provider.Running, g.xml.Type
 	case g.state == api.DomainPaused:
-		return provider.Unclear, fmt.Sprintf("it is paused (reason %d); virsh domstate --reason %s says why", g.reason, g.domain.Name)
+		return provider.Unclear,
+			fmt.Sprintf("it is paused (reason %d); virsh domstate --reason %s says why", g.reason, g.domain.Name)
 	}
 	return provider.Unclear, fmt.Sprintf("its state is %d", g.state)
 }

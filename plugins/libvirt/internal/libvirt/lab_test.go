@@ -149,7 +149,8 @@ func newLabWith(t *testing.T, more func(dir string) string) *lab {
 func (l *lab) makePool(t *testing.T) {
 	t.Helper()
 	l.do(t, func(c *api.Libvirt) error {
-		pool, err := c.StoragePoolDefineXML(fmt.Sprintf("<pool type='dir'><name>default</name><target><path>%s/pool</path></target></pool>", l.dir), 0)
+		pool, err := c.StoragePoolDefineXML(
+			fmt.Sprintf("<pool type='dir'><name>default</name><target><path>%s/pool</path></target></pool>", l.dir), 0)
 		if err == nil {
 			err = c.StoragePoolCreate(pool, 0)
 		}
@@ -213,7 +214,8 @@ func (l *lab) connect(t *testing.T, call daemon.Call) *daemon.Daemon {
 // machines find nothing to boot and idle.
 func (l *lab) baseImage(t *testing.T, name string) {
 	t.Helper()
-	if out, err := exec.Command("qemu-img", "create", "-q", "-f", "qcow2", filepath.Join(l.dir, "pool", name), "16M").CombinedOutput(); err != nil {
+	if out, err := exec.Command("qemu-img", "create", "-q", "-f", "qcow2", filepath.Join(l.dir, "pool", name),
+		"16M").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	l.do(t, func(c *api.Libvirt) error {
@@ -272,7 +274,8 @@ func newHostsIn(t *testing.T, stateDir string, blocks ...Host) *hosts {
 	if found := config.Validate(); len(found) > 0 {
 		t.Fatal(found)
 	}
-	made, err := newHosts(t.Context(), config, provider.Environment{Installation: "inst", StateDir: stateDir, Logger: slog.New(slog.DiscardHandler)})
+	made, err := newHosts(t.Context(), config,
+		provider.Environment{Installation: "inst", StateDir: stateDir, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,8 @@ func TestMain(m *testing.M) {
 
 // labFolders of the lab stand where the daemon looks.
 var labFolders = map[string]string{
-	"etc": "/etc/libvirt", "lib": "/var/lib/libvirt", "run": "/run/libvirt", "cache": "/var/cache/libvirt", "log": "/var/log/libvirt",
+	"etc": "/etc/libvirt", "lib": "/var/lib/libvirt", "run": "/run/libvirt", "cache": "/var/cache/libvirt",
+	"log": "/var/log/libvirt",
 }
 
 // labCommand starts a lab's first process in namespaces of its own. The kernel ends

@@ -55,12 +55,14 @@ func newHosts(_ context.Context, config Config, environment provider.Environment
 	for n, h := range config.Hosts {
 		target, err := daemon.ParseTarget(h.URI)
 		if err != nil {
-			return nil, provider.Diagnostic{Summary: "The host's URI can't be used", Detail: err.Error(), Path: provider.At("host").Index(n).Attr("uri")}
+			return nil, provider.Diagnostic{Summary: "The host's URI can't be used", Detail: err.Error(),
+				Path: provider.At("host").Index(n).Attr("uri")}
 		}
 		made := &host{name: h.Name, pool: h.Pool, vcpus: h.VCPUs}
 		if h.Memory != "" {
 			if made.memory, err = parseSize(h.Memory); err != nil {
-				return nil, provider.Diagnostic{Summary: "Invalid size", Detail: err.Error(), Path: provider.At("host").Index(n).Attr("memory")}
+				return nil, provider.Diagnostic{Summary: "Invalid size", Detail: err.Error(),
+					Path: provider.At("host").Index(n).Attr("memory")}
 			}
 		}
 		limits := daemon.Limits{Connect: min(connectLimit, config.CallTimeout), Call: config.CallTimeout, Settle: settleTime}

@@ -24,11 +24,13 @@ func TestAMachineIsMadeListedWithWhatItHasAndLeavesNothing(t *testing.T) {
 		t.Errorf("made %+v", made)
 	}
 	listed := list(t, p)
-	if ids := slices.Sorted(maps.Keys(listed)); !slices.Equal(ids, []string{"a/default/inst.k1.qcow2", "a/default/inst.k1.seed.iso", "a/k1"}) {
+	if ids := slices.Sorted(maps.Keys(listed)); !slices.Equal(ids,
+		[]string{"a/default/inst.k1.qcow2", "a/default/inst.k1.seed.iso", "a/k1"}) {
 		t.Errorf("listed %v", ids)
 	}
 	want := requestFor("k1", idle())
-	if got := listed["a/k1"]; !maps.Equal(got.Tags, want.Tags) || got.Key != "k1" || got.Fleet != "linux" || got.Image != want.Image || got.InstanceDigest != "digest-1" || got.Created.IsZero() {
+	if got := listed["a/k1"]; !maps.Equal(got.Tags, want.Tags) || got.Key != "k1" || got.Fleet != "linux" ||
+		got.Image != want.Image || got.InstanceDigest != "digest-1" || got.Created.IsZero() {
 		t.Errorf("listed %+v", got)
 	}
 	for _, part := range []string{"a/default/inst.k1.qcow2", "a/default/inst.k1.seed.iso"} {
@@ -55,17 +57,31 @@ func TestARefusedStartLeavesNothingAndSaysSo(t *testing.T) {
 		change func(*provider.ProvisionRequest[Instance])
 		class  provider.Class
 	}{
-		"a network that isn't there": {func(r *provider.ProvisionRequest[Instance]) { r.Instance.Network = "network:nowhere" }, provider.Invalid},
-		"an image that isn't there":  {func(r *provider.ProvisionRequest[Instance]) { r.Image = "pool:default/nothing.qcow2" }, provider.Invalid},
-		"a pool that isn't there":    {func(r *provider.ProvisionRequest[Instance]) { r.Image = "pool:nowhere/base.qcow2" }, provider.Invalid},
-		"a kernel that isn't there":  {func(r *provider.ProvisionRequest[Instance]) { r.Instance.Kernel = "/nowhere/vmlinuz" }, 0},
+		"a network that isn't there": {func(r *provider.ProvisionRequest[Instance]) {
+			r.Instance.Network = "network:nowhere"
+		}, provider.Invalid},
+		"an image that isn't there": {func(r *provider.ProvisionRequest[Instance]) {
+			r.Image = "pool:default/nothing.qcow2"
+		}, provider.Invalid},
+		"a pool that isn't there": {func(r *provider.ProvisionRequest[Instance]) {
+			r.Image = "pool:nowhere/base.qcow2"
+		}, provider.Invalid},
+		"a kernel that isn't there": {func(r *provider.ProvisionRequest[Instance]) {
+			r.Instance.Kernel = "/nowhere/vmlinuz"
+		}, 0},
 		"another architecture": {func(r *provider.ProvisionRequest[Instance]) {
 			r.Platform = provider.Platform{OS: "linux", Arch: "arm64"}
 		}, provider.Invalid},
-		"no image":                      {func(r *provider.ProvisionRequest[Instance]) { r.Image = "" }, provider.Invalid},
-		"a bootstrap that isn't known":  {func(r *provider.ProvisionRequest[Instance]) { r.Bootstrap.Kind = "ignition" }, provider.Invalid},
-		"more memory than the host has": {func(r *provider.ProvisionRequest[Instance]) { r.Instance.Memory = "65GiB" }, provider.Capacity},
-		"hosts that aren't there":       {func(r *provider.ProvisionRequest[Instance]) { r.Instance.Hosts = []string{"b"} }, provider.Invalid},
+		"no image": {func(r *provider.ProvisionRequest[Instance]) { r.Image = "" }, provider.Invalid},
+		"a bootstrap that isn't known": {func(r *provider.ProvisionRequest[Instance]) {
+			r.Bootstrap.Kind = "ignition"
+		}, provider.Invalid},
+		"more memory than the host has": {func(r *provider.ProvisionRequest[Instance]) {
+			r.Instance.Memory = "65GiB"
+		}, provider.Capacity},
+		"hosts that aren't there": {func(r *provider.ProvisionRequest[Instance]) {
+			r.Instance.Hosts = []string{"b"}
+		}, provider.Invalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			request := requestFor("k1", idle())
@@ -107,7 +123,8 @@ func TestAnImageThatIsNoDiskIsRefusedBeforeAnythingIsMade(t *testing.T) {
 		request := requestFor("k1", idle())
 		request.Image = "pool:default/" + name
 		_, err := p.Provision(t.Context(), request)
-		if test.want == "" && err != nil || test.want != "" && (!provider.IsNotCreated(err) || !strings.Contains(err.Error(), test.want)) {
+		if test.want == "" && err != nil ||
+			test.want != "" && (!provider.IsNotCreated(err) || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %v", name, err)
 		}
 		terminate(t, p, "a/k1", "k1")
@@ -134,9 +151,13 @@ func TestWhatAHostLacksIsSaidWithTheCommandThatGivesIt(t *testing.T) {
 			t.Errorf("got %v: it lacks %q", err, want)
 		}
 	}
-	refuse("virsh net-start asleep", func(r *provider.ProvisionRequest[Instance]) { r.Instance.Network = "network:asleep" })
+	refuse("virsh net-start asleep", func(r *provider.ProvisionRequest[Instance]) {
+		r.Instance.Network = "network:asleep"
+	})
 	refuse("virsh net-define", func(r *provider.ProvisionRequest[Instance]) { r.Instance.Network = "network:nowhere" })
-	refuse("put the image's file into "+l.dir+"/pool", func(r *provider.ProvisionRequest[Instance]) { r.Image = "pool:default/nothing" })
+	refuse("put the image's file into "+l.dir+"/pool", func(r *provider.ProvisionRequest[Instance]) {
+		r.Image = "pool:default/nothing"
+	})
 	refuse("virsh pool-define-as", func(r *provider.ProvisionRequest[Instance]) { r.Image = "pool:nowhere/base.qcow2" })
 	l.do(t, func(c *api.Libvirt) error {
 		pool, err := c.StoragePoolLookupByName("default")

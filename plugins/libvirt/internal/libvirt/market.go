@@ -33,7 +33,8 @@ func (p *hosts) Offers(ctx context.Context, instance Instance) (provider.OfferLi
 			continue
 		}
 		if !r.whole.fits(need{}, n) {
-			tooSmall = append(tooSmall, fmt.Sprintf("host %s has %d and %s for machines", r.host.name, r.whole.vcpus, showSize(r.whole.memory)))
+			tooSmall = append(tooSmall,
+				fmt.Sprintf("host %s has %d and %s for machines", r.host.name, r.whole.vcpus, showSize(r.whole.memory)))
 		}
 		left := r.times(n)
 		if devices := addresses(instance.Devices); len(devices) > 0 {
@@ -53,10 +54,13 @@ func (p *hosts) Offers(ctx context.Context, instance Instance) (provider.OfferLi
 	case len(list.Offers) == 0 && len(hidden) > 0:
 		return provider.OfferList{}, &provider.Error{Class: worst(hidden), Err: errors.Join(hidden...)}
 	case len(list.Offers) == 0:
-		return provider.OfferList{}, &provider.Error{Class: provider.Invalid, Err: fmt.Errorf("hosts = %q names none of the provider block", instance.Hosts)}
+		return provider.OfferList{},
+			&provider.Error{Class: provider.Invalid,
+				Err: fmt.Errorf("hosts = %q names none of the provider block", instance.Hosts)}
 	case len(tooSmall) == len(list.Offers) && len(hidden) == 0:
 		return provider.OfferList{}, &provider.Error{Class: provider.Invalid, Err: fmt.Errorf(
-			"no host is big enough for %d processors and %s of memory, even empty: %s", n.vcpus, showSize(n.memory), strings.Join(tooSmall, "; "))}
+			"no host is big enough for %d processors and %s of memory, even empty: %s", n.vcpus, showSize(n.memory),
+			strings.Join(tooSmall, "; "))}
 	}
 	return list, nil
 }

@@ -97,7 +97,8 @@ func TestWhateverBecomesOfACallThereIsOneMachineAndThenNone(t *testing.T) {
 	} {
 		for name, f := range map[string]fault{"never sent": neverSent, "answer lost": answerLost} {
 			t.Run(call.name+", "+name, func(t *testing.T) {
-				if f == neverSent || call.procedure != procDefine && call.procedure != procCreate && call.procedure != procUndefine {
+				if f == neverSent ||
+					call.procedure != procDefine && call.procedure != procCreate && call.procedure != procUndefine {
 					needLong(t) // three of them speak for all
 				}
 				number++
@@ -248,7 +249,8 @@ func TestTwoHostsShareTheMachinesAndOneMayBeDown(t *testing.T) {
 		t.Errorf("two full hosts offer %v", left)
 	}
 	_, err := p.Provision(t.Context(), requestFor("k4", idle()))
-	if detailed := (*provider.Error)(nil); !provider.IsNotCreated(err) || !asError(err, &detailed) || detailed.Class != provider.Capacity || !strings.Contains(err.Error(), "2 of 2 processors") {
+	if detailed := (*provider.Error)(nil); !provider.IsNotCreated(err) || !asError(err, &detailed) ||
+		detailed.Class != provider.Capacity || !strings.Contains(err.Error(), "2 of 2 processors") {
 		t.Errorf("a fifth machine: %v", err)
 	}
 	a.tell(t, "signal 9")

@@ -63,7 +63,9 @@ func (m *memory) same(h *host, pool api.StoragePool) error {
 	is, was := hex.EncodeToString(pool.UUID[:]), m.known[h.name]
 	if was.Machines > 0 && was.Pool != is {
 		return &provider.Error{Class: provider.Invalid, Err: fmt.Errorf(
-			"the pool %s of host %s is another one now (%s) than the one that had %d machines, disks and seeds (%s): if the name leads to another host now, give that one a name of its own and keep the old one in the block; where its machines are gone for good, delete %s",
+			"the pool %s of host %s is another one now (%s) than the one that had %d machines, disks and seeds (%s): if the "+
+				"name leads to another host now, give that one a name of its own and keep the old one in the block; where its "+
+				"machines are gone for good, delete %s",
 			h.pool, h.name, is, was.Machines, was.Pool, m.file)}
 	}
 	was.Pool = is
@@ -85,7 +87,8 @@ func (m *memory) check(all []*host, seen [][]provider.Resource) error {
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
 		if had := missing[name].Machines; had > 0 {
 			return &provider.Error{Class: provider.Invalid, Err: fmt.Errorf(
-				"host %s is no longer in the block and had %d machines, disks and seeds when it was seen last: put it back until they are gone, or, where they are gone for good, delete %s",
+				"host %s is no longer in the block and had %d machines, disks and seeds when it was seen last: put it back until "+
+					"they are gone, or, where they are gone for good, delete %s",
 				name, had, m.file)}
 		}
 		delete(m.known, name)

@@ -45,7 +45,9 @@ func (h *host) hasNetwork(ctx context.Context, text string) error {
 	case err != nil:
 		return err
 	case active == 0:
-		err = fmt.Errorf("the network %s on host %s isn't active: virsh net-start %s, and virsh net-autostart %s for the next time", name, h.name, name, name)
+		err = fmt.Errorf(
+			"the network %s on host %s isn't active: virsh net-start %s, and virsh net-autostart %s for the next time", name,
+			h.name, name, name)
 	default:
 		return nil
 	}

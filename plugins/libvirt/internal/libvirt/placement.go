@@ -126,7 +126,8 @@ func (p *hosts) place(ctx context.Context, key string, instance Instance, offers
 
 // fitting are the rooms that may be used and have what is needed; of the others it
 // gives the reasons why not, and what hides them. The mutex is held.
-func (p *placement) fitting(rooms []room, since int, n need, devices []string, mayBeUsed func(name string) bool) (fitting []room, reasons []string, hidden []error) {
+func (p *placement) fitting(rooms []room, since int, n need, devices []string, mayBeUsed func(name string) bool) (
+	fitting []room, reasons []string, hidden []error) {
 	for _, r := range rooms {
 		p.withPromises(&r, since)
 		reason := ""
@@ -137,7 +138,8 @@ func (p *placement) fitting(rooms []room, since int, n need, devices []string, m
 			hidden = append(hidden, r.err)
 			reason = r.err.Error()
 		case !r.whole.fits(r.used, n):
-			reason = fmt.Sprintf("%d of %d processors and %s of %s memory are taken", r.used.vcpus, r.whole.vcpus, showSize(r.used.memory), showSize(r.whole.memory))
+			reason = fmt.Sprintf("%d of %d processors and %s of %s memory are taken", r.used.vcpus, r.whole.vcpus,
+				showSize(r.used.memory), showSize(r.whole.memory))
 		case taken >= 0:
 			reason = "another machine has the device " + devices[taken]
 		default:
@@ -155,9 +157,12 @@ func noRoom(n need, reasons []string, hidden []error, offers []provider.Offer) e
 		class = classOf(errors.Join(hidden...))
 	}
 	if len(reasons) == 0 {
-		return provider.NotCreated(provider.Invalid, errors.New("none of the hosts that the fleet names is in the provider block"))
+		return provider.NotCreated(provider.Invalid,
+			errors.New("none of the hosts that the fleet names is in the provider block"))
 	}
-	short := &provider.Error{Err: fmt.Errorf("no host has room for %d processors and %s of memory: %s", n.vcpus, showSize(n.memory), strings.Join(reasons, "; "))}
+	short := &provider.Error{
+		Err: fmt.Errorf("no host has room for %d processors and %s of memory: %s", n.vcpus, showSize(n.memory),
+			strings.Join(reasons, "; "))}
 	if len(offers) > 0 {
 		short.Zone, short.MachineType = offers[0].Zone, offers[0].MachineType
 	}
@@ -188,9 +193,12 @@ func (g *guest) devices() []string {
 		switch {
 		case d.SubsysPCI != nil && d.SubsysPCI.Source != nil && d.SubsysPCI.Source.Address != nil:
 			a := d.SubsysPCI.Source.Address
-			all = append(all, fmt.Sprintf("%04x:%02x:%02x.%x", number(a.Domain), number(a.Bus), number(a.Slot), number(a.Function)))
-		case d.SubsysUSB != nil && d.SubsysUSB.Source != nil && d.SubsysUSB.Source.Vendor != nil && d.SubsysUSB.Source.Product != nil:
-			all = append(all, strings.TrimPrefix(d.SubsysUSB.Source.Vendor.ID, "0x")+":"+strings.TrimPrefix(d.SubsysUSB.Source.Product.ID, "0x"))
+			all = append(all,
+				fmt.Sprintf("%04x:%02x:%02x.%x", number(a.Domain), number(a.Bus), number(a.Slot), number(a.Function)))
+		case d.SubsysUSB != nil && d.SubsysUSB.Source != nil && d.SubsysUSB.Source.Vendor != nil &&
+			d.SubsysUSB.Source.Product != nil:
+			all = append(all,
+				strings.TrimPrefix(d.SubsysUSB.Source.Vendor.ID, "0x")+":"+strings.TrimPrefix(d.SubsysUSB.Source.Product.ID, "0x"))
 		}
 	}
 	return all

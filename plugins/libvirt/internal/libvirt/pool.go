@@ -35,7 +35,9 @@ func (h *host) findPool(ctx context.Context, name string) (pool, error) {
 		return err
 	})
 	if daemon.IsNotFound(err) {
-		return pool{}, &provider.Error{Class: provider.Invalid, Err: fmt.Errorf("%w: make it there (virsh pool-define-as), or name one that virsh pool-list --all shows", err)}
+		return pool{},
+			&provider.Error{Class: provider.Invalid,
+				Err: fmt.Errorf("%w: make it there (virsh pool-define-as), or name one that virsh pool-list --all shows", err)}
 	}
 	if err != nil {
 		return pool{}, err
@@ -47,10 +49,17 @@ func (h *host) findPool(ctx context.Context, name string) (pool, error) {
 	switch said.Type {
 	case "dir", "fs", "netfs":
 	default:
-		return pool{}, &provider.Error{Class: provider.Invalid, Err: fmt.Errorf("the pool %s on host %s is of the type %q; overlays need a directory (dir, fs or netfs)", name, h.name, said.Type)}
+		return pool{},
+			&provider.Error{Class: provider.Invalid,
+				Err: fmt.Errorf("the pool %s on host %s is of the type %q; overlays need a directory (dir, fs or netfs)", name,
+					h.name, said.Type)}
 	}
 	if active == 0 {
-		return pool{}, &provider.Error{Class: provider.Transient, Err: fmt.Errorf("the pool %s on host %s isn't active: virsh pool-start %s, and virsh pool-autostart %s for the next time", name, h.name, name, name)}
+		return pool{},
+			&provider.Error{Class: provider.Transient,
+				Err: fmt.Errorf(
+					"the pool %s on host %s isn't active: virsh pool-start %s, and virsh pool-autostart %s for the next time", name,
+					h.name, name, name)}
 	}
 	if said.Target == nil || !filepath.IsAbs(said.Target.Path) {
 		return pool{}, errors.New("the pool " + name + " on host " + h.name + " has no folder")
@@ -62,7 +71,9 @@ func (h *host) findPool(ctx context.Context, name string) (pool, error) {
 // refresh has the daemon read the pool's folder again. A refusal can be ignored: a
 // volume is being created just now.
 func (h *host) refresh(ctx context.Context, p pool) error {
-	err := h.Look(ctx, "refresh the pool "+p.Name, func(l *api.Libvirt) error { return l.StoragePoolRefresh(p.StoragePool, 0) })
+	err := h.Look(ctx, "refresh the pool "+p.Name, func(l *api.Libvirt) error {
+		return l.StoragePoolRefresh(p.StoragePool, 0)
+	})
 	if unknown(err) {
 		return err
 	}
@@ -85,7 +96,8 @@ func (h *host) hasDisk(ctx context.Context, p pool) error {
 	})
 	if err == nil && left < sparedDisk {
 		return &provider.Error{Class: provider.Capacity, Zone: h.name, MachineType: machineType, Err: fmt.Errorf(
-			"the pool %s on host %s has %s left, and a machine needs %s at least: make room in %s", p.Name, h.name, showSize(left), showSize(sparedDisk), p.folder)}
+			"the pool %s on host %s has %s left, and a machine needs %s at least: make room in %s", p.Name, h.name,
+			showSize(left), showSize(sparedDisk), p.folder)}
 	}
 	return err
 }

@@ -16,7 +16,9 @@ import (
 // Provision defines the domain, makes its volumes and starts it, in this order. A
 // domain that was never started, as a crash or a lost answer leaves it, is made
 // complete and started now; one that was is returned as it is.
-func (p *hosts) Provision(ctx context.Context, request provider.ProvisionRequest[Instance]) (made provider.Resource, err error) {
+func (p *hosts) Provision(
+	ctx context.Context, request provider.ProvisionRequest[Instance],
+) (made provider.Resource, err error) {
 	existing, err := p.find(ctx, request.Key)
 	if err != nil {
 		return provider.Resource{}, err
@@ -65,9 +67,12 @@ func (p *hosts) find(ctx context.Context, key string) (*guest, error) {
 			return nil, &provider.Error{Class: classOf(failed[n]), Err: failed[n]}
 		case g == nil || failed[n] != nil:
 		case g.record == nil || g.record.Installation != p.installation || g.record.Key != key:
-			return nil, provider.NotCreated(provider.Conflict, fmt.Errorf("host %s has a domain %s that isn't an instance of the installation %q", g.host.name, key, p.installation))
+			return nil, provider.NotCreated(provider.Conflict,
+				fmt.Errorf("host %s has a domain %s that isn't an instance of the installation %q", g.host.name, key,
+					p.installation))
 		case one != nil:
-			return nil, &provider.Error{Class: provider.Conflict, Err: fmt.Errorf("the hosts %s and %s both have a domain %s", one.host.name, g.host.name, key)}
+			return nil, &provider.Error{Class: provider.Conflict,
+				Err: fmt.Errorf("the hosts %s and %s both have a domain %s", one.host.name, g.host.name, key)}
 		default:
 			one = g
 		}
@@ -84,8 +89,10 @@ func (p *hosts) triedOn(key string) *host {
 // suits checks the request offline and renders its seed.
 func (p *hosts) suits(request provider.ProvisionRequest[Instance]) ([]byte, error) {
 	platform := request.Platform
-	if platform.OS != "" && platform.OS != "linux" || platform.Arch != "" && platform.Arch != "x86_64" && platform.Arch != "amd64" {
-		return nil, fmt.Errorf("this plugin makes machines for linux on x86_64, and the fleet's class is %s on %s", platform.OS, platform.Arch)
+	if platform.OS != "" && platform.OS != "linux" ||
+		platform.Arch != "" && platform.Arch != "x86_64" && platform.Arch != "amd64" {
+		return nil, fmt.Errorf("this plugin makes machines for linux on x86_64, and the fleet's class is %s on %s",
+			platform.OS, platform.Arch)
 	}
 	if request.Image == "" {
 		return nil, errors.New(`the fleet has no image; give it one whose refs have "libvirt" = "pool:POOL/VOLUME"`)
@@ -104,7 +111,10 @@ func (p *hosts) prepare(ctx context.Context, h *host, request provider.Provision
 	}
 	kvm := can.kvm && request.Instance.Emulation != "always"
 	if !kvm && request.Instance.Emulation == "never" || !kvm && !can.soft {
-		return machine{}, &provider.Error{Class: provider.Invalid, Err: fmt.Errorf("host %s can't run x86_64 machines by its processor: see /dev/kvm there, or allow emulation", h.name)}
+		return machine{},
+			&provider.Error{Class: provider.Invalid,
+				Err: fmt.Errorf("host %s can't run x86_64 machines by its processor: see /dev/kvm there, or allow emulation",
+					h.name)}
 	}
 	own, err := p.ownPool(ctx, h)
 	if err == nil {
@@ -164,13 +174,17 @@ func (p *hosts) notDefined(ctx context.Context, h *host, key string, refusal err
 	}
 	p.tries(key, nil)
 	if there != nil {
-		return provider.Resource{}, provider.NotCreated(provider.Conflict, fmt.Errorf("host %s got a domain %s from somebody else meanwhile: %w", h.name, key, refusal))
+		return provider.Resource{},
+			provider.NotCreated(provider.Conflict,
+				fmt.Errorf("host %s got a domain %s from somebody else meanwhile: %w", h.name, key, refusal))
 	}
 	return provider.Resource{}, provider.NotCreated(classOf(refusal), refusal)
 }
 
 // resume continues where an earlier request for the key ended.
-func (p *hosts) resume(ctx context.Context, request provider.ProvisionRequest[Instance], g *guest) (provider.Resource, error) {
+func (p *hosts) resume(
+	ctx context.Context, request provider.ProvisionRequest[Instance], g *guest,
+) (provider.Resource, error) {
 	if g.started || !g.terminating.IsZero() || !g.off() {
 		p.tries(request.Key, nil)
 		resource := g.resource()
@@ -192,7 +206,8 @@ func (p *hosts) resume(ctx context.Context, request provider.ProvisionRequest[In
 
 // finish gives a domain that was never started its volumes, and starts it. Where
 // the host refuses, everything goes again, and only then nothing was created.
-func (p *hosts) finish(ctx context.Context, g *guest, request provider.ProvisionRequest[Instance], m machine, seedContent []byte) (provider.Resource, error) {
+func (p *hosts) finish(ctx context.Context, g *guest, request provider.ProvisionRequest[Instance], m machine,
+	seedContent []byte) (provider.Resource, error) {
 	err := p.start(ctx, g, m, seedContent)
 	if err == nil {
 		p.tries(request.Key, nil)
@@ -201,7 +216,8 @@ func (p *hosts) finish(ctx context.Context, g *guest, request provider.Provision
 			return provider.Resource{}, err
 		}
 		if seen == nil {
-			return provider.Resource{}, fmt.Errorf("the domain %s on host %s was started and has disappeared", request.Key, g.host.name)
+			return provider.Resource{},
+				fmt.Errorf("the domain %s on host %s was started and has disappeared", request.Key, g.host.name)
 		}
 		return seen.resource(), nil
 	}

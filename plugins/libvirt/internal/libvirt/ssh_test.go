@@ -44,7 +44,9 @@ func newSSHHost(t *testing.T, l *lab, more string) *sshHost {
 	if err := os.MkdirAll("/run/sshd", 0o755); err != nil { // it wants this whatever its configuration says
 		t.Fatal(err)
 	}
-	config := fmt.Sprintf("Port %s\nListenAddress 127.0.0.1\nPidFile none\nUsePAM no\nStrictModes no\nPermitRootLogin yes\nPasswordAuthentication no\nAuthorizedKeysFile %s/key.pub\nLogLevel ERROR\n%s\n", s.port, s.dir, more)
+	config := fmt.Sprintf(
+		"Port %s\nListenAddress 127.0.0.1\nPidFile none\nUsePAM no\nStrictModes no\nPermitRootLogin "+
+			"yes\nPasswordAuthentication no\nAuthorizedKeysFile %s/key.pub\nLogLevel ERROR\n%s\n", s.port, s.dir, more)
 	for _, kind := range []string{"rsa", "ecdsa", "ed25519"} {
 		s.makeKey("host_"+kind, kind, "")
 		config += "HostKey " + s.dir + "/host_" + kind + "\n"
@@ -77,7 +79,8 @@ func newSSHHost(t *testing.T, l *lab, more string) *sshHost {
 
 func (s *sshHost) makeKey(name, kind, passphrase string) {
 	s.t.Helper()
-	if out, err := exec.Command("ssh-keygen", "-q", "-t", kind, "-N", passphrase, "-f", filepath.Join(s.dir, name)).CombinedOutput(); err != nil {
+	if out, err := exec.Command("ssh-keygen", "-q", "-t", kind, "-N", passphrase, "-f",
+		filepath.Join(s.dir, name)).CombinedOutput(); err != nil {
 		s.t.Fatalf("%v\n%s", err, out)
 	}
 }
@@ -103,7 +106,8 @@ func (s *sshHost) write(name, content string) {
 func (s *sshHost) block(key, knownHosts, socket string) Host {
 	return Host{
 		Name: "a", Pool: "default", VCPUs: 64, Memory: "64GiB",
-		URI: fmt.Sprintf("qemu+ssh://root@127.0.0.1:%s/system?keyfile=%s/%s&known_hosts=%s/%s&socket=%s", s.port, s.dir, key, s.dir, knownHosts, socket),
+		URI: fmt.Sprintf("qemu+ssh://root@127.0.0.1:%s/system?keyfile=%s/%s&known_hosts=%s/%s&socket=%s", s.port, s.dir, key,
+			s.dir, knownHosts, socket),
 	}
 }
 
@@ -162,14 +166,21 @@ func TestWhatIsWrongWithAWayOverSSHIsSaidWithWhatToDo(t *testing.T) {
 		want  []string // nothing: it works
 	}{
 		"a host that is known by its RSA key": {s.block("key", "rsa_alone", l.socket()), nil},
-		"a host that isn't known":             {s.block("key", "nobody", l.socket()), []string{"isn't in " + s.dir + "/nobody", "SHA256:", "connect by ssh once"}},
-		"a host with another key":             {s.block("key", "another", l.socket()), []string{"another key", "line 1", "somebody may be in between"}},
-		"no file of known hosts":              {s.block("key", "nowhere", l.socket()), []string{s.dir + "/nowhere", "known_hosts="}},
-		"a key that isn't authorized":         {s.block("other", "known_hosts", l.socket()), []string{"authorized_keys of root", "SHA256:"}},
-		"a key with a passphrase":             {s.block("locked", "known_hosts", l.socket()), []string{s.dir + "/locked has a passphrase"}},
-		"a key that isn't there":              {s.block("none", "known_hosts", l.socket()), []string{s.dir + "/none"}},
-		"a socket that isn't there":           {s.block("key", "known_hosts", "/nowhere"), []string{"root in and not to /nowhere", "group libvirt"}},
-		"a server that forwards nothing":      {closed.block("key", "known_hosts", l.socket()), []string{"AllowStreamLocalForwarding"}},
+		"a host that isn't known": {s.block("key", "nobody", l.socket()),
+			[]string{"isn't in " + s.dir + "/nobody", "SHA256:", "connect by ssh once"}},
+		"a host with another key": {s.block("key", "another", l.socket()),
+			[]string{"another key", "line 1", "somebody may be in between"}},
+		"no file of known hosts": {s.block("key", "nowhere", l.socket()),
+			[]string{s.dir + "/nowhere", "known_hosts="}},
+		"a key that isn't authorized": {s.block("other", "known_hosts", l.socket()),
+			[]string{"authorized_keys of root", "SHA256:"}},
+		"a key with a passphrase": {s.block("locked", "known_hosts", l.socket()),
+			[]string{s.dir + "/locked has a passphrase"}},
+		"a key that isn't there": {s.block("none", "known_hosts", l.socket()), []string{s.dir + "/none"}},
+		"a socket that isn't there": {s.block("key", "known_hosts", "/nowhere"),
+			[]string{"root in and not to /nowhere", "group libvirt"}},
+		"a server that forwards nothing": {closed.block("key", "known_hosts", l.socket()),
+			[]string{"AllowStreamLocalForwarding"}},
 	} {
 		p := giving(t, plenty, newTestHosts(t, test.block))
 		_, err := p.all[0].capacity(context.WithoutCancel(t.Context()))

@@ -132,7 +132,8 @@ func newStory(t *testing.T) *story {
 	guest := guestFiles(t, root, s.bin)
 	s.environ = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + l.dir, "LANG=C.UTF-8", "NO_COLOR=1",
-		"FLEET_STATE_DIR=" + filepath.Join(l.dir, "state"), "FLEET_PLUGIN_DIR=" + filepath.Join(l.dir, "plugins"), "XDG_RUNTIME_DIR=" + filepath.Join(l.dir, "r"),
+		"FLEET_STATE_DIR=" + filepath.Join(l.dir, "state"), "FLEET_PLUGIN_DIR=" + filepath.Join(l.dir, "plugins"),
+		"XDG_RUNTIME_DIR=" + filepath.Join(l.dir, "r"),
 	}
 	s.values = strings.NewReplacer("@PORT@", freePort(t), "@URI@", l.uri(), "@GUEST@", guest, "@EMULATION@", emulation())
 	return s
@@ -177,7 +178,8 @@ func guestFiles(t *testing.T, root, bin string) string {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(cache, "forgeyard-fleet", "guest")
-	out, err := exec.CommandContext(t.Context(), filepath.Join(root, "examples", "libvirt", "guest.sh"), dir, filepath.Join(bin, "forgeyard-runner")).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), filepath.Join(root, "examples", "libvirt", "guest.sh"), dir,
+		filepath.Join(bin, "forgeyard-runner")).CombinedOutput()
 	if err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatalf("the guest can't be made: %v\n%s", err, out)
@@ -190,7 +192,8 @@ func guestFiles(t *testing.T, root, bin string) string {
 // emulation says how guests run here: by the processor where it works, which on a
 // machine that is virtual itself having /dev/kvm doesn't show.
 func emulation() string {
-	try := exec.Command("timeout", "3", "qemu-system-x86_64", "-accel", "kvm", "-cpu", "host", "-machine", "q35", "-nodefaults", "-display", "none")
+	try := exec.Command("timeout", "3", "qemu-system-x86_64", "-accel", "kvm", "-cpu", "host", "-machine", "q35",
+		"-nodefaults", "-display", "none")
 	_ = try.Run()
 	if try.ProcessState != nil && try.ProcessState.ExitCode() == 124 {
 		return "never" // it ran until it was ended
@@ -310,7 +313,8 @@ func TestAGuestBootsJoinsWorksAndIsGoneWithoutATrace(t *testing.T) {
 	}
 	key := all[0].Key
 	have := s.lab.left(t)
-	if want := []string{"domain " + key, "pool/inst." + key + ".qcow2", "pool/inst." + key + ".seed.iso"}; !slices.Equal(have, want) {
+	if want := []string{"domain " + key, "pool/inst." + key + ".qcow2", "pool/inst." + key + ".seed.iso"}; !slices.Equal(
+		have, want) {
 		t.Errorf("the lab has %v", have)
 	}
 	eventually(t, "a job has run in the guest", func() bool {
@@ -345,7 +349,8 @@ func TestAShutdownThatIsSentBeforeTheGuestListensIsSentAgain(t *testing.T) {
 	p.shutdown = 3 * time.Minute
 	request := requestFor("k1", idle())
 	request.Instance.Memory, request.Instance.Machine, request.Instance.Emulation = "256MiB", "q35", emulation()
-	request.Instance.Kernel, request.Instance.Initrd, request.Instance.CommandLine = guest+"/vmlinuz", guest+"/initrd", "console=ttyS0 quiet panic=1"
+	request.Instance.Kernel, request.Instance.Initrd, request.Instance.CommandLine = guest+"/vmlinuz", guest+"/initrd",
+		"console=ttyS0 quiet panic=1"
 	ends := l.watchEnds(t)
 	if _, err := p.Provision(t.Context(), request); err != nil {
 		t.Fatal(err)

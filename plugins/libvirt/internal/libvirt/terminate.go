@@ -23,7 +23,10 @@ func (p *hosts) Terminate(ctx context.Context, ref provider.Ref) (provider.Termi
 	name, rest, _ := strings.Cut(ref.ID, "/")
 	h := p.named(name)
 	if h == nil {
-		return provider.TerminateUnknown, &provider.Error{Class: provider.Invalid, Err: fmt.Errorf("%s is on a host that isn't in the provider block; put it back until its machines are gone", ref.ID)}
+		return provider.TerminateUnknown,
+			&provider.Error{Class: provider.Invalid,
+				Err: fmt.Errorf("%s is on a host that isn't in the provider block; put it back until its machines are gone",
+					ref.ID)}
 	}
 	if _, err := p.ownPool(ctx, h); err != nil {
 		return provider.TerminateUnknown, err
@@ -82,7 +85,8 @@ func (p *hosts) terminateGuest(ctx context.Context, g *guest, ref provider.Ref) 
 	case ref.Key != "" && g.record.Key != ref.Key:
 		return refused("the domain %s is the instance of the key %q, not of %q", g.id(), g.record.Key, ref.Key)
 	case g.domain.Name != g.record.Key:
-		return refused("the domain %s is a copy of %s: what it has isn't known, so a person has to remove it", g.id(), g.record.Key)
+		return refused("the domain %s is a copy of %s: what it has isn't known, so a person has to remove it", g.id(),
+			g.record.Key)
 	}
 	if g.terminating.IsZero() {
 		g.terminating = p.now()
@@ -110,7 +114,9 @@ func (p *hosts) terminateDangling(ctx context.Context, h *host, key string) (pro
 		return provider.TerminateUnknown, err
 	}
 	if holder != nil {
-		return refused("the volumes of the key %s are still those of the domain %s; where that is a copy or was renamed, a person has to remove it", key, holder.id())
+		return refused(
+			"the volumes of the key %s are still those of the domain %s; where that is a copy or was renamed, a person has "+
+				"to remove it", key, holder.id())
 	}
 	if _, err := p.removeVolumes(ctx, h, key); err != nil {
 		return provider.TerminateUnknown, err
@@ -119,7 +125,8 @@ func (p *hosts) terminateDangling(ctx context.Context, h *host, key string) (pro
 }
 
 // terminatePart removes a volume by itself. While its machine is there it stays.
-func (p *hosts) terminatePart(ctx context.Context, h *host, ref provider.Ref, rest, name string) (provider.TerminateState, error) {
+func (p *hosts) terminatePart(ctx context.Context, h *host, ref provider.Ref, rest, name string) (
+	provider.TerminateState, error) {
 	key, _, ours := partOf(p.installation, name)
 	if strings.HasPrefix(rest, "nvram/") && !ours {
 		key = name // the daemon removes it with the domain
@@ -210,7 +217,9 @@ func (p *hosts) pressButton(ctx context.Context, g *guest) {
 }
 
 func (p *hosts) powerOff(ctx context.Context, g *guest) error {
-	err := g.host.ending.Change(ctx, "power off the domain "+g.domain.Name, func(l *api.Libvirt) error { return l.DomainDestroyFlags(g.domain, 0) })
+	err := g.host.ending.Change(ctx, "power off the domain "+g.domain.Name, func(l *api.Libvirt) error {
+		return l.DomainDestroyFlags(g.domain, 0)
+	})
 	if err == nil || unknown(err) {
 		return err
 	}
@@ -225,7 +234,8 @@ func (p *hosts) powerOff(ctx context.Context, g *guest) error {
 }
 
 // undefining takes with the domain what the daemon keeps of it.
-const undefining = api.DomainUndefineNvram | api.DomainUndefineManagedSave | api.DomainUndefineSnapshotsMetadata | api.DomainUndefineCheckpointsMetadata
+const undefining = api.DomainUndefineNvram | api.DomainUndefineManagedSave | api.DomainUndefineSnapshotsMetadata |
+	api.DomainUndefineCheckpointsMetadata
 
 // remove takes away what a machine that is off has, its domain last: as long as
 // anything is left, so is the proof whose it is.
@@ -233,11 +243,15 @@ func (p *hosts) remove(ctx context.Context, g *guest) error {
 	if _, err := p.removeVolumes(ctx, g.host, g.record.Key); err != nil {
 		return err
 	}
-	err := g.host.Change(ctx, "undefine the domain "+g.domain.Name, func(l *api.Libvirt) error { return l.DomainUndefineFlags(g.domain, undefining) })
+	err := g.host.Change(ctx, "undefine the domain "+g.domain.Name, func(l *api.Libvirt) error {
+		return l.DomainUndefineFlags(g.domain, undefining)
+	})
 	if daemon.Said(err) == api.ErrInvalidArg {
 		// A driver or a daemon that doesn't know one of the flags. Without them it
 		// refuses a domain that has something to be taken along.
-		err = g.host.Change(ctx, "undefine the domain "+g.domain.Name, func(l *api.Libvirt) error { return l.DomainUndefine(g.domain) })
+		err = g.host.Change(ctx, "undefine the domain "+g.domain.Name, func(l *api.Libvirt) error {
+			return l.DomainUndefine(g.domain)
+		})
 	}
 	if daemon.IsNotFound(err) {
 		return nil

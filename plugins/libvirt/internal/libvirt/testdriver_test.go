@@ -40,7 +40,8 @@ func TestAMachineEndsAlikeOnDriversWithOtherCodes(t *testing.T) {
 		codes[name] = said
 		text := foreign("k1", record)
 		if name == "test" {
-			text = `<domain type='test'><name>k1</name><memory unit='MiB'>64</memory><vcpu>1</vcpu><os><type>hvm</type></os>` + record + `</domain>`
+			text = `<domain type='test'><name>k1</name><memory unit='MiB'>64</memory><vcpu>1</vcpu><os><type>hvm</type></os>` +
+				record + `</domain>`
 		}
 		h := p.all[0]
 		if err := h.Change(t.Context(), "define", func(c *api.Libvirt) error {

@@ -28,7 +28,8 @@ type authority struct {
 func newAuthority(t *testing.T) authority {
 	t.Helper()
 	a := authority{t: t}
-	template := &x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign, Subject: pkix.Name{CommonName: "CA"}}
+	template := &x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		Subject: pkix.Name{CommonName: "CA"}}
 	a.certificate, a.key = a.issue(template)
 	return a
 }
@@ -40,7 +41,8 @@ func (a authority) issue(template *x509.Certificate) (*x509.Certificate, *ecdsa.
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	template.SerialNumber, template.NotBefore, template.NotAfter = big.NewInt(time.Now().UnixNano()), time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	template.SerialNumber, template.NotBefore, template.NotAfter = big.NewInt(time.Now().UnixNano()),
+		time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 	parent, signer := a.certificate, a.key
 	if template.IsCA {
 		parent, signer = template, key
@@ -90,10 +92,14 @@ func TestAMachineIsMadeAndEndsOverTLSAndAStrangerIsToldWhatToDo(t *testing.T) {
 	port := freePort(t)
 	l := newLabWith(t, func(dir string) string {
 		server := ours.write(filepath.Join(dir, "server"), "server", ours, x509.ExtKeyUsageServerAuth)
-		return fmt.Sprintf("listen_tls = 1\nlisten_addr = \"127.0.0.1\"\ntls_port = %q\nauth_tls = \"none\"\nkey_file = \"%s/serverkey.pem\"\ncert_file = \"%s/servercert.pem\"\nca_file = \"%s/cacert.pem\"\n", port, server, server, server)
+		return fmt.Sprintf(
+			"listen_tls = 1\nlisten_addr = \"127.0.0.1\"\ntls_port = %q\nauth_tls = \"none\"\nkey_file = "+
+				"\"%s/serverkey.pem\"\ncert_file = \"%s/servercert.pem\"\nca_file = \"%s/cacert.pem\"\n", port, server, server,
+			server)
 	})
 	block := func(folder string) Host {
-		return Host{Name: "a", URI: "qemu+tls://127.0.0.1:" + port + "/system?pkipath=" + folder, Pool: "default", VCPUs: 64, Memory: "64GiB"}
+		return Host{Name: "a", URI: "qemu+tls://127.0.0.1:" + port + "/system?pkipath=" + folder, Pool: "default", VCPUs: 64,
+			Memory: "64GiB"}
 	}
 	known := ours.write(filepath.Join(l.dir, "known"), "client", ours, x509.ExtKeyUsageClientAuth)
 	p := giving(t, plenty, newTestHosts(t, block(known)))
@@ -103,13 +109,18 @@ func TestAMachineIsMadeAndEndsOverTLSAndAStrangerIsToldWhatToDo(t *testing.T) {
 	l.shouldBeEmpty(t)
 
 	for name, test := range map[string]struct{ folder, want string }{
-		"a client of another CA":    {others.write(filepath.Join(l.dir, "foreign"), "client", ours, x509.ExtKeyUsageClientAuth), "signed by the CA that the daemon trusts"},
-		"a daemon of another CA":    {ours.write(filepath.Join(l.dir, "doubter"), "client", others, x509.ExtKeyUsageClientAuth), "certificate signed by unknown authority"},
+		"a client of another CA": {
+			others.write(filepath.Join(l.dir, "foreign"), "client", ours, x509.ExtKeyUsageClientAuth),
+			"signed by the CA that the daemon trusts"},
+		"a daemon of another CA": {
+			ours.write(filepath.Join(l.dir, "doubter"), "client", others, x509.ExtKeyUsageClientAuth),
+			"certificate signed by unknown authority"},
 		"no certificate":            {filepath.Join(l.dir, "nowhere"), "pkipath="},
 		"the daemon's own for ours": {filepath.Join(l.dir, "server"), "clientcert.pem"},
 	} {
 		p := giving(t, plenty, newTestHosts(t, block(test.folder)))
-		if _, err := p.all[0].capacity(context.WithoutCancel(t.Context())); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := p.all[0].capacity(context.WithoutCancel(t.Context())); err == nil ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -50,8 +50,10 @@ func TestForeignDomainsAreReportedAndUntouched(t *testing.T) {
 	p := newTestHosts(t, l.blockHost("a"))
 	provision(t, p, "k1")
 	l.define(t, foreign("somebodys", ""))
-	l.define(t, foreign("others", `<metadata><o:instance xmlns:o="urn:forgeyard-fleet:instance" installation="other" key="others" created="2026-01-02T03:04:05Z"/></metadata>`))
-	l.define(t, foreign("k2", `<metadata><o:instance xmlns:o="urn:forgeyard-fleet:instance" installation="inst" key="k2" created="2026-01-02T03:04:05Z"><o:tag name="forgeyard-key" value="k2"/></o:instance></metadata>`))
+	l.define(t, foreign("others",
+		`<metadata><o:instance xmlns:o="urn:forgeyard-fleet:instance" installation="other" key="others" created="2026-01-02T03:04:05Z"/></metadata>`))
+	l.define(t, foreign("k2",
+		`<metadata><o:instance xmlns:o="urn:forgeyard-fleet:instance" installation="inst" key="k2" created="2026-01-02T03:04:05Z"><o:tag name="forgeyard-key" value="k2"/></o:instance></metadata>`))
 	// As virt-clone makes it: all of ours under another name.
 	copied := l.xmlOf(t, "k1")
 	from, to := strings.Index(copied, "<uuid>"), strings.Index(copied, "</uuid>")
@@ -62,10 +64,12 @@ func TestForeignDomainsAreReportedAndUntouched(t *testing.T) {
 	if _, seen := listed["a/somebodys"]; seen || listed["a/others"].ID != "" {
 		t.Errorf("a foreign's domain is listed: %v", listed)
 	}
-	if unproven := listed["a/k2"]; unproven.Key != "k2" || unproven.Tags["forgeyard-proof"] != "" || unproven.Tags["forgeyard-key"] != "k2" {
+	if unproven := listed["a/k2"]; unproven.Key != "k2" || unproven.Tags["forgeyard-proof"] != "" ||
+		unproven.Tags["forgeyard-key"] != "k2" {
 		t.Errorf("a domain with our tags and no proof is shown as %+v", unproven)
 	}
-	if clone := listed["a/k1-clone"]; clone.Key != "k1" || clone.Tags["forgeyard-proof"] == "" || !strings.Contains(clone.Detail, "copy of k1") {
+	if clone := listed["a/k1-clone"]; clone.Key != "k1" || clone.Tags["forgeyard-proof"] == "" ||
+		!strings.Contains(clone.Detail, "copy of k1") {
 		t.Errorf("a clone is shown as %+v: the manager must see two of one key", clone)
 	}
 	for id, key := range map[string]string{"a/somebodys": "", "a/others": "others", "a/k1-clone": "k1", "a/k2": "k9"} {
@@ -74,7 +78,8 @@ func TestForeignDomainsAreReportedAndUntouched(t *testing.T) {
 		}
 	}
 	for _, key := range []string{"somebodys", "others"} {
-		if _, err := p.Provision(t.Context(), requestFor(key, idle())); !provider.IsNotCreated(err) || !strings.Contains(err.Error(), "isn't an instance") {
+		if _, err := p.Provision(t.Context(), requestFor(key, idle())); !provider.IsNotCreated(err) ||
+			!strings.Contains(err.Error(), "isn't an instance") {
 			t.Errorf("a key that is a foreign's name: %v", err)
 		}
 	}
@@ -123,7 +128,8 @@ func TestNotFoundHasACodeForEachKindOfObject(t *testing.T) {
 func noMetadata(c *api.Libvirt) error {
 	domain, err := c.DomainLookupByName("bare")
 	if err == nil {
-		_, err = c.DomainGetMetadata(domain, int32(api.DomainMetadataElement), api.OptString{recordSpace}, api.DomainAffectConfig)
+		_, err = c.DomainGetMetadata(domain, int32(api.DomainMetadataElement), api.OptString{recordSpace},
+			api.DomainAffectConfig)
 	}
 	return err
 }
@@ -139,7 +145,8 @@ func TestMetadataIsReadWithItsNamespaceAndByAnyPrefix(t *testing.T) {
 	l.do(t, func(c *api.Libvirt) error {
 		domain, err := c.DomainLookupByName("k1")
 		if err == nil {
-			only, err = c.DomainGetMetadata(domain, int32(api.DomainMetadataElement), api.OptString{recordSpace}, api.DomainAffectConfig)
+			only, err = c.DomainGetMetadata(domain, int32(api.DomainMetadataElement), api.OptString{recordSpace},
+				api.DomainAffectConfig)
 		}
 		return err
 	})
@@ -218,7 +225,8 @@ func TestTheVolumesAreWhatTheirNamesSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := exec.Command("qemu-img", "info", "-U", filepath.Join(l.dir, "pool", "inst.k1.qcow2")).CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "file format: qcow2") || !strings.Contains(string(out), "64 MiB") || !strings.Contains(string(out), "base.qcow2") {
+	if err != nil || !strings.Contains(string(out), "file format: qcow2") || !strings.Contains(string(out), "64 MiB") ||
+		!strings.Contains(string(out), "base.qcow2") {
 		t.Errorf("the disk: %v\n%s", err, out)
 	}
 	path := filepath.Join(l.dir, "pool", "inst.k1.seed.iso")
@@ -248,7 +256,8 @@ func TestAMachineWithUEFILeavesNoNVRAM(t *testing.T) {
 	if _, err := p.Provision(t.Context(), request); err != nil {
 		t.Fatal(err)
 	}
-	if part := list(t, p)["a/nvram/k1"]; part.Kind != kindNVRAM || part.BelongsTo != "a/k1" || !strings.Contains(part.ID, part.Key) {
+	if part := list(t, p)["a/nvram/k1"]; part.Kind != kindNVRAM || part.BelongsTo != "a/k1" ||
+		!strings.Contains(part.ID, part.Key) {
 		t.Errorf("the NVRAM is listed as %+v", part)
 	}
 	if left := strings.Join(l.left(t), ","); !strings.Contains(left, "lib/qemu/nvram/") {
@@ -265,7 +274,8 @@ func TestAVolumeWithoutItsDomainIsListedAndRemovedByItself(t *testing.T) {
 	l := newLab(t)
 	p := newTestHosts(t, l.blockHost("a"))
 	provision(t, p, "k1")
-	if state, err := p.Terminate(t.Context(), provider.Ref{ID: "a/default/inst.k1.qcow2", Key: "k1"}); state != provider.Refused || err == nil {
+	if state, err := p.Terminate(t.Context(),
+		provider.Ref{ID: "a/default/inst.k1.qcow2", Key: "k1"}); state != provider.Refused || err == nil {
 		t.Errorf("the disk of a machine that runs: %v, %v", state, err)
 	}
 	l.do(t, func(c *api.Libvirt) error {
@@ -278,10 +288,12 @@ func TestAVolumeWithoutItsDomainIsListedAndRemovedByItself(t *testing.T) {
 		}
 		return err
 	})
-	if part := list(t, p)["a/default/inst.k1.seed.iso"]; part.Kind != kindSeed || part.BelongsTo != "a/k1" || part.Key != "k1" {
+	if part := list(t, p)["a/default/inst.k1.seed.iso"]; part.Kind != kindSeed || part.BelongsTo != "a/k1" ||
+		part.Key != "k1" {
 		t.Errorf("a seed without its machine is listed as %+v", part)
 	}
-	if state, err := p.Terminate(t.Context(), provider.Ref{ID: "a/default/inst.k1.qcow2", Key: "k2"}); state != provider.Refused || err == nil {
+	if state, err := p.Terminate(t.Context(),
+		provider.Ref{ID: "a/default/inst.k1.qcow2", Key: "k2"}); state != provider.Refused || err == nil {
 		t.Errorf("under another key: %v, %v", state, err)
 	}
 	terminate(t, p, "a/default/inst.k1.qcow2", "k1")
@@ -302,7 +314,8 @@ func TestAMachineThatWentOffIsShownStoppedAndNotStartedAgain(t *testing.T) {
 		}
 		return err
 	})
-	if again, err := p.Provision(t.Context(), requestFor("k1", idle())); err != nil || !again.Existed || again.State != provider.Stopped {
+	if again, err := p.Provision(t.Context(), requestFor("k1", idle())); err != nil || !again.Existed ||
+		again.State != provider.Stopped {
 		t.Errorf("the same key again: %+v, %v", again, err)
 	}
 	terminate(t, p, "a/k1", "k1")
@@ -327,10 +340,12 @@ func TestAHostThatLeftTheBlockWithMachinesMakesNothingLookGone(t *testing.T) {
 		}
 		return ""
 	}
-	if said := complaint(newHostsIn(t, state, b.blockHost("b"))); !strings.Contains(said, "host a is no longer in the block") {
+	if said := complaint(newHostsIn(t, state, b.blockHost("b"))); !strings.Contains(said,
+		"host a is no longer in the block") {
 		t.Errorf("without the host: %q", said)
 	}
-	if said := complaint(newHostsIn(t, state, Host{Name: "a", URI: b.uri(), Pool: "default"})); !strings.Contains(said, "another one now") {
+	if said := complaint(newHostsIn(t, state, Host{Name: "a", URI: b.uri(), Pool: "default"})); !strings.Contains(said,
+		"another one now") {
 		t.Errorf("with the name on another host: %q", said)
 	}
 	again := newHostsIn(t, state, a.blockHost("a"), b.blockHost("b"))

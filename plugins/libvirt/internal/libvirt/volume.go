@@ -39,7 +39,8 @@ func path(folder, name string) string { return filepath.Join(folder, name) }
 func (h *host) createOverlay(ctx context.Context, in pool, name string, b base, size uint64) error {
 	volume := ownVolume(name, overlayEnd, max(size, b.capacity))
 	volume.Target.Compat = "1.1" // the daemon's default is the form of 2010
-	volume.BackingStore = &xmlform.StorageVolumeBackingStore{Path: b.path, Format: &xmlform.StorageVolumeTargetFormat{Type: b.format}}
+	volume.BackingStore = &xmlform.StorageVolumeBackingStore{Path: b.path,
+		Format: &xmlform.StorageVolumeTargetFormat{Type: b.format}}
 	text, err := volume.Marshal()
 	if err != nil {
 		return err
@@ -76,7 +77,8 @@ func ownVolume(name, format string, bytes uint64) xmlform.StorageVolume {
 	return xmlform.StorageVolume{
 		Name: name, Capacity: &xmlform.StorageVolumeSize{Unit: "bytes", Value: bytes},
 		Target: &xmlform.StorageVolumeTarget{
-			Format: &xmlform.StorageVolumeTargetFormat{Type: format}, Permissions: &xmlform.StorageVolumeTargetPermissions{Mode: "0600"},
+			Format:      &xmlform.StorageVolumeTargetFormat{Type: format},
+			Permissions: &xmlform.StorageVolumeTargetPermissions{Mode: "0600"},
 		},
 	}
 }

@@ -76,7 +76,8 @@ type watch struct {
 func (w *watch) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := w.listen(ctx); err != nil {
-			w.hosts.logger.Warn("the host's events can't be heard; machines are still seen by inspection", "host", w.host.name, "error", err)
+			w.hosts.logger.Warn("the host's events can't be heard; machines are still seen by inspection", "host", w.host.name,
+				"error", err)
 		}
 		wait := time.NewTimer(watchAgain)
 		select {

@@ -33,7 +33,8 @@ func extract(t *testing.T, image []byte) map[string]string {
 	if err := os.WriteFile(path, image, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), reader, "-indev", path, "-osirrox", "on", "-extract", "/", filepath.Join(folder, "out"), "-pvd_info").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), reader, "-indev", path, "-osirrox", "on", "-extract", "/",
+		filepath.Join(folder, "out"), "-pvd_info").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -61,7 +62,8 @@ func TestTheSeedOfCloudInitHasItsTwoFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := extract(t, image)
-	if len(files) != 2 || files["meta-data"] != "instance-id: \"k1\"\nlocal-hostname: \"linux-k1\"\n" || !strings.HasPrefix(files["user-data"], "#!/bin/sh\n") {
+	if len(files) != 2 || files["meta-data"] != "instance-id: \"k1\"\nlocal-hostname: \"linux-k1\"\n" ||
+		!strings.HasPrefix(files["user-data"], "#!/bin/sh\n") {
 		t.Errorf("on the disk: %q", files)
 	}
 }
@@ -88,7 +90,8 @@ func TestFilesOfManySectorsAreWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := extract(t, image)
-	if files["user-data"] != string(long) || files["vendor-data"] != string(long[:2048]) || files["meta-data"] != "" || len(files) != 3 {
+	if files["user-data"] != string(long) || files["vendor-data"] != string(long[:2048]) || files["meta-data"] != "" ||
+		len(files) != 3 {
 		t.Error("the files came back changed")
 	}
 }

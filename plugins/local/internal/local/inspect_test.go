@@ -42,11 +42,19 @@ func TestListHasWhatIsOursAndNothingElse(t *testing.T) {
 func TestListThatCannotBeReadEndsInAnError(t *testing.T) {
 	const key = "01k00000000000000000000001" // as the manager's are: it can't be anybody else's
 	for name, corrupt := range map[string]func(*machine) error{
-		"the root is gone":       func(m *machine) error { return os.RemoveAll(m.root) },
-		"a record is damaged":    func(m *machine) error { return os.WriteFile(m.directory(key).path(recordFile), []byte("{"), 0o600) },
-		"a lock holds no pid":    func(m *machine) error { return os.WriteFile(m.directory(key).path(lockFile), []byte("x\n"), 0o600) },
-		"a start can't be read":  func(m *machine) error { return os.WriteFile(m.directory(key).path(startedFile), []byte("{"), 0o600) },
-		"a lock names process 1": func(m *machine) error { return os.WriteFile(m.directory(key).path(lockFile), []byte("1\n"), 0o600) },
+		"the root is gone": func(m *machine) error { return os.RemoveAll(m.root) },
+		"a record is damaged": func(m *machine) error {
+			return os.WriteFile(m.directory(key).path(recordFile), []byte("{"), 0o600)
+		},
+		"a lock holds no pid": func(m *machine) error {
+			return os.WriteFile(m.directory(key).path(lockFile), []byte("x\n"), 0o600)
+		},
+		"a start can't be read": func(m *machine) error {
+			return os.WriteFile(m.directory(key).path(startedFile), []byte("{"), 0o600)
+		},
+		"a lock names process 1": func(m *machine) error {
+			return os.WriteFile(m.directory(key).path(lockFile), []byte("1\n"), 0o600)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newTestMachine(t)
@@ -136,7 +144,8 @@ func TestLockWithoutAPIDIsNotProbed(t *testing.T) {
 	if err := writeJSON(d.path(startedFile), identify(startStranger(t))); err != nil {
 		t.Fatal(err)
 	}
-	for content, state := range map[string]provider.State{"": provider.Pending, "4194": provider.Pending, "4194303\n": provider.Running} {
+	for content, state := range map[string]provider.State{"": provider.Pending, "4194": provider.Pending,
+		"4194303\n": provider.Running} {
 		lock, err := os.Create(d.path(lockFile))
 		if err != nil {
 			t.Fatal(err)

@@ -109,7 +109,9 @@ func Plugin(version string) provider.Plugin[Config, Instance] {
 	}
 }
 
-func newMachine(_ context.Context, config Config, environment provider.Environment) (provider.Provider[Instance], error) {
+func newMachine(
+	_ context.Context, config Config, environment provider.Environment,
+) (provider.Provider[Instance], error) {
 	root, err := rootOf(config, environment.Installation, os.Getenv)
 	if err != nil {
 		return nil, err
@@ -120,7 +122,8 @@ func newMachine(_ context.Context, config Config, environment provider.Environme
 	}
 	if config.Runner != "" {
 		if _, err := exec.LookPath(config.Runner); err != nil {
-			return nil, provider.Diagnostic{Summary: "The agent's binary can't be run", Detail: err.Error(), Path: provider.At("runner")}
+			return nil, provider.Diagnostic{Summary: "The agent's binary can't be run", Detail: err.Error(),
+				Path: provider.At("runner")}
 		}
 	}
 	cache := environment.StateDir
@@ -150,7 +153,8 @@ func rootOf(config Config, installation string, getenv func(string) string) (str
 		return filepath.Clean(config.Root), nil
 	}
 	if installation == "" || installation != filepath.Base(installation) {
-		return "", fmt.Errorf("the installation %q can't name a folder; set root in the block provider \"local\"", installation)
+		return "", fmt.Errorf("the installation %q can't name a folder; set root in the block provider \"local\"",
+			installation)
 	}
 	state := getenv("XDG_STATE_HOME")
 	if state == "" {

@@ -14,15 +14,19 @@ func TestRootByDefaultIsTheInstallationsOwn(t *testing.T) {
 		environment        map[string]string
 		want               string // "": an error
 	}{
-		"as configured":              {"/srv/agents/", "inst", nil, "/srv/agents"},
-		"in XDG_STATE_HOME":          {"", "inst", map[string]string{"XDG_STATE_HOME": "/state", "HOME": "/home/u"}, "/state/forgeyard-fleet-local/inst"},
-		"in the home folder":         {"", "inst", map[string]string{"HOME": "/home/u"}, "/home/u/.local/state/forgeyard-fleet-local/inst"},
+		"as configured": {"/srv/agents/", "inst", nil, "/srv/agents"},
+		"in XDG_STATE_HOME": {"", "inst", map[string]string{"XDG_STATE_HOME": "/state", "HOME": "/home/u"},
+			"/state/forgeyard-fleet-local/inst"},
+		"in the home folder": {"", "inst", map[string]string{"HOME": "/home/u"},
+			"/home/u/.local/state/forgeyard-fleet-local/inst"},
 		"nowhere to put it":          {"", "inst", nil, ""},
 		"an installation with paths": {"", "../inst", map[string]string{"HOME": "/home/u"}, ""},
 		"no installation":            {"", "", map[string]string{"HOME": "/home/u"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := rootOf(Config{Root: test.root}, test.installation, func(name string) string { return test.environment[name] })
+			got, err := rootOf(Config{Root: test.root}, test.installation, func(name string) string {
+				return test.environment[name]
+			})
 			if got != test.want || (err == nil) != (test.want != "") {
 				t.Errorf("got %q, %v", got, err)
 			}

@@ -44,7 +44,8 @@ func TestAgentsOutliveThePluginAndAreFoundByTheNext(t *testing.T) {
 	provisioned, err := first.Provision(t.Context(), &providerpb.ProvisionRequest{
 		Fleet: "linux", InstanceJson: []byte(`{"nice": 3, "env": {"` + playVariable + `": "` + playWell + `"}}`),
 		Items: []*providerpb.ProvisionRequest_Item{{Key: "k1", Bootstrap: &providerpb.Bootstrap{
-			ManagerUrl: "https://127.0.0.1:7443", ServerName: "manager.inst", Token: "tok-secret", CaFingerprint: "sha256:" + strings.Repeat("ab", 32),
+			ManagerUrl: "https://127.0.0.1:7443", ServerName: "manager.inst", Token: "tok-secret",
+			CaFingerprint: "sha256:" + strings.Repeat("ab", 32),
 		}}},
 	})
 	if err != nil {
@@ -56,7 +57,8 @@ func TestAgentsOutliveThePluginAndAreFoundByTheNext(t *testing.T) {
 	}
 	eventually(t, "the agent runs", func() bool { return inspectState(t, first) == providerpb.Resource_STATE_RUNNING })
 	agent := noted(m.directory("k1"), ".starts")[0]
-	if nice, err := syscall.Getpriority(syscall.PRIO_PROCESS, agent); err != nil || nice != 20-3 && nice != 3 { // linux answers 20 - nice
+	// linux answers 20 - nice
+	if nice, err := syscall.Getpriority(syscall.PRIO_PROCESS, agent); err != nil || nice != 20-3 && nice != 3 {
 		t.Errorf("priority %d, %v", nice, err)
 	}
 
@@ -72,7 +74,8 @@ func TestAgentsOutliveThePluginAndAreFoundByTheNext(t *testing.T) {
 	if state := inspectState(t, second); state != providerpb.Resource_STATE_RUNNING {
 		t.Errorf("the next plugin sees %v", state)
 	}
-	terminated, err := second.Terminate(t.Context(), &providerpb.TerminateRequest{Refs: []*providerpb.Ref{{Id: "k1", Key: "k1"}}})
+	terminated, err := second.Terminate(t.Context(),
+		&providerpb.TerminateRequest{Refs: []*providerpb.Ref{{Id: "k1", Key: "k1"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +102,8 @@ func launchPlugin(t *testing.T, binary string, config []byte) launchedPlugin {
 	defer theirs.Close()
 	t.Cleanup(func() { ours.Close() })
 	client := plugin.NewClient(&plugin.ClientConfig{
-		HandshakeConfig:  plugin.HandshakeConfig{ProtocolVersion: providerpb.ProtocolVersion, MagicCookieKey: providerpb.MagicCookieKey, MagicCookieValue: providerpb.MagicCookieValue},
+		HandshakeConfig: plugin.HandshakeConfig{ProtocolVersion: providerpb.ProtocolVersion,
+			MagicCookieKey: providerpb.MagicCookieKey, MagicCookieValue: providerpb.MagicCookieValue},
 		VersionedPlugins: map[int]plugin.PluginSet{providerpb.ProtocolVersion: {providerpb.PluginName: hostSide{}}},
 		Cmd:              exec.Command(binary), AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC}, AutoMTLS: true,
 		Logger: hclog.New(&hclog.LoggerOptions{Output: t.Output(), Level: hclog.Info}),
@@ -116,8 +120,10 @@ func launchPlugin(t *testing.T, binary string, config []byte) launchedPlugin {
 	if err != nil {
 		t.Fatal(err)
 	}
-	launched := launchedPlugin{ProviderClient: dispensed.(providerpb.ProviderClient), client: client, pid: client.ReattachConfig().Pid}
-	configured, err := launched.Configure(t.Context(), &providerpb.ConfigureRequest{Installation: "inst", ProviderJson: config, StateDir: t.TempDir()})
+	launched := launchedPlugin{ProviderClient: dispensed.(providerpb.ProviderClient), client: client,
+		pid: client.ReattachConfig().Pid}
+	configured, err := launched.Configure(t.Context(),
+		&providerpb.ConfigureRequest{Installation: "inst", ProviderJson: config, StateDir: t.TempDir()})
 	if err != nil || len(configured.Diagnostics) > 0 {
 		t.Fatalf("got %v, %v", configured, err)
 	}

@@ -18,7 +18,8 @@ func TestStatLineIsReadWhateverTheCommandIsCalled(t *testing.T) {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
 	}
-	for _, line := range []string{"", "42 (sleep) S 7", "42 (sleep) S x 42 40 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 123456"} {
+	for _, line := range []string{"", "42 (sleep) S 7",
+		"42 (sleep) S x 42 40 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 123456"} {
 		if got, err := parseStat(42, []byte(line)); err == nil {
 			t.Errorf("%q was read as %+v", line, got)
 		}

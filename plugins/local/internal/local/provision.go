@@ -19,7 +19,9 @@ import (
 // Provision makes the directory and starts its agent, once. A directory whose
 // agent was never started, as a crash leaves it, gets its start now; one whose
 // agent has run is returned as it is.
-func (m *machine) Provision(ctx context.Context, request provider.ProvisionRequest[Instance]) (provider.Resource, error) {
+func (m *machine) Provision(
+	ctx context.Context, request provider.ProvisionRequest[Instance],
+) (provider.Resource, error) {
 	if err := m.here(); err != nil {
 		// What the key made before may be in the root that isn't here.
 		return provider.Resource{}, err
@@ -105,7 +107,8 @@ func suits(request provider.ProvisionRequest[Instance]) error {
 	if architecture == "x86_64" {
 		architecture = "amd64"
 	}
-	if cmp.Or(request.Platform.OS, runtime.GOOS) != runtime.GOOS || cmp.Or(architecture, runtime.GOARCH) != runtime.GOARCH {
+	if cmp.Or(request.Platform.OS, runtime.GOOS) != runtime.GOOS ||
+		cmp.Or(architecture, runtime.GOARCH) != runtime.GOARCH {
 		return fmt.Errorf("this machine is %s on %s, the fleet's image is for %s on %s",
 			runtime.GOOS, runtime.GOARCH, request.Platform.OS, request.Platform.Arch)
 	}

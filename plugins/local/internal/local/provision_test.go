@@ -35,7 +35,8 @@ func TestProvisionStartsAnAgentInADirectoryOfItsKey(t *testing.T) {
 		t.Errorf("the list shows %+v", seen)
 	}
 	d := m.directory("k1")
-	for path, mode := range map[string]fs.FileMode{"": 0o700, bootstrapFile: 0o600, recordFile: 0o600, agentLog: 0o600, startedFile: 0o600} {
+	for path, mode := range map[string]fs.FileMode{"": 0o700, bootstrapFile: 0o600, recordFile: 0o600, agentLog: 0o600,
+		startedFile: 0o600} {
 		info, err := os.Stat(d.path(path))
 		if err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: %v, %v, wanted %o", d.path(path), info, err, mode)
@@ -157,11 +158,21 @@ func TestWhatCannotStartLeavesNothing(t *testing.T) {
 		change func(*machine, *provider.ProvisionRequest[Instance])
 		want   string
 	}{
-		"a runner that isn't there": {func(m *machine, _ *provider.ProvisionRequest[Instance]) { m.runner.configured = "/does/not/exist" }, "start the agent"},
-		"no runner at all":          {func(m *machine, _ *provider.ProvisionRequest[Instance]) { m.runner.configured = "" }, "no agent to start"},
-		"another architecture":      {func(_ *machine, r *provider.ProvisionRequest[Instance]) { r.Platform.Arch = "riscv" }, "this machine is"},
-		"another bootstrap kind":    {func(_ *machine, r *provider.ProvisionRequest[Instance]) { r.Bootstrap.Kind = "cloud-init" }, "cloud-init"},
-		"an incomplete bootstrap":   {func(_ *machine, r *provider.ProvisionRequest[Instance]) { r.Bootstrap.Token = "" }, "token is missing"},
+		"a runner that isn't there": {func(m *machine, _ *provider.ProvisionRequest[Instance]) {
+			m.runner.configured = "/does/not/exist"
+		}, "start the agent"},
+		"no runner at all": {func(m *machine, _ *provider.ProvisionRequest[Instance]) {
+			m.runner.configured = ""
+		}, "no agent to start"},
+		"another architecture": {func(_ *machine, r *provider.ProvisionRequest[Instance]) {
+			r.Platform.Arch = "riscv"
+		}, "this machine is"},
+		"another bootstrap kind": {func(_ *machine, r *provider.ProvisionRequest[Instance]) {
+			r.Bootstrap.Kind = "cloud-init"
+		}, "cloud-init"},
+		"an incomplete bootstrap": {func(_ *machine, r *provider.ProvisionRequest[Instance]) {
+			r.Bootstrap.Token = ""
+		}, "token is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newTestMachine(t)
@@ -224,13 +235,15 @@ func TestCommandIsWhatTheContractSays(t *testing.T) {
 	if !reflect.DeepEqual(got.Args, want) {
 		t.Errorf("got  %q\nwant %q", got.Args, want)
 	}
-	if !reflect.DeepEqual(got.Env, []string{"PATH=/bin", "A=1", "B=2", "FORGEYARD_HOST_MARK=/root/k1"}) || got.Dir != "/root/k1" || !got.SysProcAttr.Setsid {
+	if !reflect.DeepEqual(got.Env, []string{"PATH=/bin", "A=1", "B=2", "FORGEYARD_HOST_MARK=/root/k1"}) ||
+		got.Dir != "/root/k1" || !got.SysProcAttr.Setsid {
 		t.Errorf("got env %q, dir %q, %+v", got.Env, got.Dir, got.SysProcAttr)
 	}
 }
 
 func TestAgentGetsAFewVariablesOfThePlugin(t *testing.T) {
-	got := agentEnvironment([]string{"PATH=/bin", "AWS_SECRET_ACCESS_KEY=x", "HOME=/h", "PLUGIN_CLIENT_CERT=y", "HTTPS_PROXY=u:p@h", "XPATH=z"})
+	got := agentEnvironment(
+		[]string{"PATH=/bin", "AWS_SECRET_ACCESS_KEY=x", "HOME=/h", "PLUGIN_CLIENT_CERT=y", "HTTPS_PROXY=u:p@h", "XPATH=z"})
 	if want := []string{"PATH=/bin", "HOME=/h"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q", got)
 	}

@@ -50,7 +50,8 @@ func openRoot(root, installation, cache string) (id string, err error) {
 		return known, checkRoot(root, known, cache)
 	}
 	if err := os.MkdirAll(root, 0o700); err != nil {
-		return "", provider.Diagnostic{Summary: fmt.Sprintf("Can't create the instance folder %s", root), Detail: err.Error(), Path: provider.At("root")}
+		return "", provider.Diagnostic{Summary: fmt.Sprintf("Can't create the instance folder %s", root),
+			Detail: err.Error(), Path: provider.At("root")}
 	}
 	found, err := readRootMark(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,7 +85,8 @@ func checkRoot(root, id, cache string) error {
 		}
 	}
 	return &provider.Error{Class: provider.Invalid, Err: fmt.Errorf(
-		"%s %s and should be marked as %s: it isn't the folder that the instances were made in, as when a disk isn't mounted; %s", root, seen, short(id), advice)}
+		"%s %s and should be marked as %s: it isn't the folder that the instances were made in, as when a disk isn't "+
+			"mounted; %s", root, seen, short(id), advice)}
 }
 
 func readRootMark(root string) (rootMark, error) {
@@ -93,7 +95,8 @@ func readRootMark(root string) (rootMark, error) {
 		return rootMark{}, err
 	}
 	if len(mark.ID) < shortID {
-		return rootMark{}, fmt.Errorf("%s holds no id; restore it from a backup, or begin with a new folder", filepath.Join(root, markFile))
+		return rootMark{},
+			fmt.Errorf("%s holds no id; restore it from a backup, or begin with a new folder", filepath.Join(root, markFile))
 	}
 	return mark, nil
 }

@@ -30,7 +30,8 @@ func opened(t *testing.T, root, cache string) string {
 func notThisRoot(t *testing.T, err error) {
 	t.Helper()
 	refused, ok := errors.AsType[*provider.Error](err)
-	if !ok || refused.Class != provider.Invalid || provider.IsNotCreated(err) || !strings.Contains(err.Error(), "mount or restore it") {
+	if !ok || refused.Class != provider.Invalid || provider.IsNotCreated(err) ||
+		!strings.Contains(err.Error(), "mount or restore it") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -86,7 +87,8 @@ func TestARootThatLostItsMarkIsRefused(t *testing.T) {
 				t.Errorf("the refusal left %v", after)
 			}
 			// What the advice says is enough.
-			if err := os.Remove(filepath.Join(cache, memoryFile)); err != nil || !strings.Contains(refusalOf(root, cache).Error(), cache) {
+			if err := os.Remove(filepath.Join(cache, memoryFile)); err != nil ||
+				!strings.Contains(refusalOf(root, cache).Error(), cache) {
 				t.Errorf("%v", err)
 			}
 			opened(t, root, cache)
@@ -160,7 +162,8 @@ func TestADamagedMarkIsNamed(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(root, markFile), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := openRoot(root, "inst", ""); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), markFile) {
+		if _, err := openRoot(root, "inst", ""); err == nil || errors.Is(err, fs.ErrNotExist) ||
+			!strings.Contains(err.Error(), markFile) {
 			t.Errorf("%q: got %v", content, err)
 		}
 	}
@@ -197,7 +200,8 @@ func TestEveryMarkIsOnTheDiskBeforeWhatFollowsIt(t *testing.T) {
 	cut := errors.New("the disk fails")
 	watched := syncFolder
 	syncFolder = func(path string) error { return errors.Join(watched(path), cut) }
-	if state, err := m.Terminate(t.Context(), provider.Ref{ID: "k1", Key: "k1"}); state != provider.TerminateUnknown || !errors.Is(err, cut) {
+	if state, err := m.Terminate(t.Context(), provider.Ref{ID: "k1", Key: "k1"}); state != provider.TerminateUnknown ||
+		!errors.Is(err, cut) {
 		t.Errorf("a removal whose mark may be lost says %v, %v", state, err)
 	}
 	if !runs(pid) {

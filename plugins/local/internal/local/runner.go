@@ -37,7 +37,8 @@ func (s runnerSource) path(ctx context.Context, document bootstrap.Document) (st
 		return s.configured, nil
 	}
 	if document.AgentURL == "" {
-		return "", errors.New(`no agent to start: the manager offers none for this platform, and the block provider "local" sets no runner`)
+		return "", errors.New(
+			`no agent to start: the manager offers none for this platform, and the block provider "local" sets no runner`)
 	}
 	select {
 	case s.turn <- struct{}{}:

@@ -62,7 +62,8 @@ func (m *machine) command(d directory, runner string, instance Instance) *exec.C
 	if instance.Nice != 0 {
 		line = append(line, "nice", "-n", strconv.Itoa(instance.Nice))
 	}
-	line = append(line, runner, "--bootstrap", d.path(bootstrapFile), "--state", d.path(agentFolder), "--lock", d.path(lockFile))
+	line = append(line, runner, "--bootstrap", d.path(bootstrapFile), "--state", d.path(agentFolder), "--lock",
+		d.path(lockFile))
 	command := exec.Command(line[0], line[1:]...)
 	command.Dir = string(d)
 	command.Env = slices.Clone(m.environment)

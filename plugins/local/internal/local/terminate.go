@@ -101,7 +101,8 @@ func (m *machine) erase(d directory) error {
 // ULIDs. Whatever else is there is somebody's own.
 var (
 	goneName   = regexp.MustCompile(`^\.gone-[0-9a-z]{26}$`)
-	makingName = regexp.MustCompile(`^(\.tmp-[0-9a-z]{26}-[0-9]+|\.?` + regexp.QuoteMeta(markFile) + `-[0-9a-f]+(-[0-9]+)?)$`)
+	makingName = regexp.MustCompile(
+		`^(\.tmp-[0-9a-z]{26}-[0-9]+|\.?` + regexp.QuoteMeta(markFile) + `-[0-9a-f]+(-[0-9]+)?)$`)
 )
 
 // sweep finishes what a crash left half done. Something in the making that is

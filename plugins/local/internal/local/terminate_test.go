@@ -237,7 +237,8 @@ func TestTerminateRefusesWhatIsNotOurs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			state, err := m.Terminate(t.Context(), ref)
-			if conflict, ok := errors.AsType[*provider.Error](err); state != provider.Refused || !ok || conflict.Class != provider.Conflict {
+			if conflict, ok := errors.AsType[*provider.Error](err); state != provider.Refused || !ok ||
+				conflict.Class != provider.Conflict {
 				t.Errorf("got %v, %v", state, err)
 			}
 		})

@@ -77,7 +77,9 @@ func (c Config) Validate() []provider.Diagnostic {
 		if !namePattern.MatchString(h.Name) {
 			complain("name", fmt.Sprintf("%q can't be the name of a host", h.Name), nameForm)
 		} else if earlier, taken := first[h.Name]; taken {
-			complain("name", fmt.Sprintf("The name %q is used twice", h.Name), fmt.Sprintf("Host number %d has it already. Each host has a name of its own, such as its serial number.", earlier+1))
+			complain("name", fmt.Sprintf("The name %q is used twice", h.Name),
+				fmt.Sprintf("Host number %d has it already. Each host has a name of its own, such as its serial number.",
+					earlier+1))
 		} else {
 			first[h.Name] = n
 		}
@@ -91,12 +93,15 @@ func (c Config) Validate() []provider.Diagnostic {
 		}
 		for _, word := range h.Attests {
 			if !slices.Contains(attestable, word) {
-				complain("attests", fmt.Sprintf("%q is nothing to vouch for", word), "Write any of "+strings.Join(attestable, ", ")+". Everything else the host shows by itself.")
+				complain("attests", fmt.Sprintf("%q is nothing to vouch for", word),
+					"Write any of "+strings.Join(attestable, ", ")+". Everything else the host shows by itself.")
 			}
 		}
 		for _, label := range slices.Sorted(maps.Keys(h.Labels)) {
 			if !labelPattern.MatchString(label) || label == providerpb.AssetOS || label == providerpb.AssetArch {
-				complain("labels", fmt.Sprintf("%q can't be a label", label), "A label has lower-case letters, digits, dashes and underscores, begins with a letter, and is neither os nor arch: these have attributes of their own.")
+				complain("labels", fmt.Sprintf("%q can't be a label", label),
+					"A label has lower-case letters, digits, dashes and underscores, begins with a letter, and is neither os nor "+
+						"arch: these have attributes of their own.")
 			}
 		}
 	}
@@ -108,7 +113,9 @@ func (i Instance) Validate() []provider.Diagnostic {
 	var found []provider.Diagnostic
 	for n, name := range i.Hosts {
 		if !namePattern.MatchString(name) {
-			found = append(found, provider.Diagnostic{Path: provider.At("hosts").Index(n), Summary: fmt.Sprintf("%q can't be the name of a host", name), Detail: nameForm})
+			found = append(found,
+				provider.Diagnostic{Path: provider.At("hosts").Index(n),
+					Summary: fmt.Sprintf("%q can't be the name of a host", name), Detail: nameForm})
 		}
 	}
 	return found
@@ -136,7 +143,8 @@ func (v *inventory) Inspect(context.Context, provider.Query) iter.Seq2[provider.
 func (h Host) resource() provider.Resource {
 	tags := map[string]string{providerpb.AssetOS: h.OS, providerpb.AssetArch: h.Arch}
 	maps.Copy(tags, h.Labels)
-	r := provider.Resource{ID: h.Name, Kind: providerpb.AssetKind, State: provider.Running, Tags: tags, Detail: h.Notes, Attested: h.Attests}
+	r := provider.Resource{ID: h.Name, Kind: providerpb.AssetKind, State: provider.Running, Tags: tags, Detail: h.Notes,
+		Attested: h.Attests}
 	if _, err := netip.ParseAddr(h.Address); err == nil {
 		r.Addresses = []string{h.Address}
 	}
@@ -145,12 +153,15 @@ func (h Host) resource() provider.Resource {
 
 // Provision says that the claimed host is there. Nothing is made, so the same
 // request may come as often as it likes.
-func (v *inventory) Provision(_ context.Context, request provider.ProvisionRequest[Instance]) (provider.Resource, error) {
+func (v *inventory) Provision(
+	_ context.Context, request provider.ProvisionRequest[Instance],
+) (provider.Resource, error) {
 	refuse := func(format string, arguments ...any) (provider.Resource, error) {
 		return provider.Resource{}, provider.NotCreated(provider.Invalid, fmt.Errorf(format, arguments...))
 	}
 	if request.Asset == "" {
-		return refuse("no host was claimed: hosts of provider \"manual\" are joined by forgeyard-fleet token create --join HOST")
+		return refuse(
+			"no host was claimed: hosts of provider \"manual\" are joined by forgeyard-fleet token create --join HOST")
 	}
 	n := slices.IndexFunc(v.hosts, func(h Host) bool { return h.Name == request.Asset })
 	if n < 0 {

@@ -9,7 +9,8 @@ import (
 )
 
 var lab = Config{Hosts: []Host{
-	{Name: "C02-1", OS: "darwin", Arch: "arm64", Address: "10.0.0.5", Labels: map[string]string{"rack": "b"}, Notes: "under the desk"},
+	{Name: "C02-1", OS: "darwin", Arch: "arm64", Address: "10.0.0.5", Labels: map[string]string{"rack": "b"},
+		Notes: "under the desk"},
 	{Name: "lin-1", OS: "linux", Arch: "x86_64", Address: "lin-1.lab"},
 }}
 
@@ -38,7 +39,9 @@ func TestEveryHostIsListedAsAnAsset(t *testing.T) {
 			t.Errorf("%+v isn't an asset, or claims an owner", r)
 		}
 		names = append(names, r.ID)
-		if r.ID == "C02-1" && (r.Tags["os"] != "darwin" || r.Tags["arch"] != "arm64" || r.Tags["rack"] != "b" || r.Detail != "under the desk" || !slices.Equal(r.Addresses, []string{"10.0.0.5"})) {
+		if r.ID == "C02-1" &&
+			(r.Tags["os"] != "darwin" || r.Tags["arch"] != "arm64" || r.Tags["rack"] != "b" || r.Detail != "under the desk" ||
+				!slices.Equal(r.Addresses, []string{"10.0.0.5"})) {
 			t.Errorf("its platform, label or address is missing: %+v", r)
 		}
 		if r.ID == "lin-1" && len(r.Addresses) > 0 {
@@ -51,7 +54,8 @@ func TestEveryHostIsListedAsAnAsset(t *testing.T) {
 }
 
 func TestAClaimedHostIsThereHoweverOftenItIsAskedFor(t *testing.T) {
-	request := provider.ProvisionRequest[Instance]{Key: "k1", Asset: "lin-1", Platform: provider.Platform{OS: "linux", Arch: "x86_64"}}
+	request := provider.ProvisionRequest[Instance]{Key: "k1", Asset: "lin-1",
+		Platform: provider.Platform{OS: "linux", Arch: "x86_64"}}
 	for range 2 {
 		r, err := configured(t).Provision(t.Context(), request)
 		if err != nil || r.ID != "lin-1" || !r.Existed {
@@ -67,14 +71,16 @@ func TestWhatIsNoHostOfTheInventoryIsRefusedForSure(t *testing.T) {
 		"the inventory has no":     {Key: "k1", Asset: "gone", Platform: linux},
 		"the host C02-1 is darwin": {Key: "k1", Asset: "C02-1", Platform: linux},
 	} {
-		if _, err := configured(t).Provision(t.Context(), request); !provider.IsNotCreated(err) || !strings.Contains(err.Error(), name) {
+		if _, err := configured(t).Provision(t.Context(), request); !provider.IsNotCreated(err) ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("want a certain refusal with %q, got %v", name, err)
 		}
 	}
 }
 
 func TestAReleasedHostIsGoneWithoutBeingTouched(t *testing.T) {
-	if state, err := configured(t).Terminate(t.Context(), provider.Ref{ID: "lin-1", Key: "k1"}); state != provider.Gone || err != nil {
+	if state, err := configured(t).Terminate(t.Context(), provider.Ref{ID: "lin-1", Key: "k1"}); state != provider.Gone ||
+		err != nil {
 		t.Errorf("%v, %v", state, err)
 	}
 }
@@ -93,7 +99,9 @@ func TestMistakesInAnInventoryAreTold(t *testing.T) {
 		`host[1].os: There is no agent for the system "beos"`:   with(func(h *Host) { h.OS = "beos" }),
 		`host[1].os: Hosts with Windows can't be joined yet`:    with(func(h *Host) { h.OS = "windows" }),
 		`host[1].arch: There is no agent for the processor "z"`: with(func(h *Host) { h.Arch = "z" }),
-		`host[1].labels: "os" can't be a label`:                 with(func(h *Host) { h.Labels = map[string]string{"os": "x"} }),
+		`host[1].labels: "os" can't be a label`: with(func(h *Host) {
+			h.Labels = map[string]string{"os": "x"}
+		}),
 	} {
 		found := Config{Hosts: hosts}.Validate()
 		if len(found) != 1 || !strings.HasPrefix(found[0].Error(), want) || found[0].Detail == "" {
@@ -103,7 +111,8 @@ func TestMistakesInAnInventoryAreTold(t *testing.T) {
 	if found := lab.Validate(); len(found) > 0 {
 		t.Errorf("nothing is wrong with it: %v", found)
 	}
-	if found := (Instance{Hosts: []string{"ok", "-"}}).Validate(); len(found) != 1 || found[0].Path.String() != "hosts[1]" {
+	if found := (Instance{Hosts: []string{"ok", "-"}}).Validate(); len(found) != 1 ||
+		found[0].Path.String() != "hosts[1]" {
 		t.Errorf("an instance with a bad host: %v", found)
 	}
 }

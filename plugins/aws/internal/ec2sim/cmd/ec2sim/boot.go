@@ -40,7 +40,8 @@ type machine struct {
 }
 
 func newHall(account *ec2sim.Simulator, region *ec2sim.Region, program string, errs io.Writer) *hall {
-	return &hall{account: account, region: region, program: program, errs: errs, machines: map[string]*machine{}, stopped: make(chan *machine)}
+	return &hall{account: account, region: region, program: program, errs: errs, machines: map[string]*machine{},
+		stopped: make(chan *machine)}
 }
 
 // run keeps the processes as the account wants them, and ends them with the context.

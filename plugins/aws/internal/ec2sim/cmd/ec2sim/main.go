@@ -69,23 +69,30 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	flags := flag.NewFlagSet("ec2sim", flag.ContinueOnError)
 	flags.SetOutput(errs)
 	listen := flags.String("listen", "127.0.0.1:0", "the loopback `ADDRESS` and port; port 0 is any that is free")
-	boot := flags.String("boot", "", "the `PROGRAM` that plays a machine: it is started when an instance runs, with its user data on standard input, its id in EC2SIM_INSTANCE and the URL of its metadata service in EC2SIM_METADATA; the instance ends with it, and it with the instance")
-	certificate := flags.String("certificate", "", "the `FILE` to write the certificate of the region into, by which identity documents are verified")
+	boot := flags.String("boot", "",
+		"the `PROGRAM` that plays a machine: it is started when an instance runs, with its user data on standard input, "+
+			"its id in EC2SIM_INSTANCE and the URL of its metadata service in EC2SIM_METADATA; the instance ends with it, and "+
+			"it with the instance")
+	certificate := flags.String("certificate", "",
+		"the `FILE` to write the certificate of the region into, by which identity documents are verified")
 	flags.StringVar(&options.Region, "region", "us-east-1", "the `REGION` that it answers for")
 	flags.BoolVar(&options.Throttled, "throttled", false, "throttle requests as published")
 	flags.DurationVar(&options.Visible, "visible", 0, "how long a new instance is missing from lists")
 	flags.DurationVar(&options.Running, "running", 0, "how long an instance is pending")
 	flags.DurationVar(&options.Terminating, "terminating", 0, "how long an instance is shutting down")
-	flags.Func("capacity", "how many more instances start in a market, as `TYPE,ZONE,MARKET=N`; may come several times", func(text string) error {
-		one, err := parseRoom(text)
-		rooms = append(rooms, one)
-		return err
-	})
+	flags.Func("capacity", "how many more instances start in a market, as `TYPE,ZONE,MARKET=N`; may come several times",
+		func(text string) error {
+			one, err := parseRoom(text)
+			rooms = append(rooms, one)
+			return err
+		})
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
 	if address, err := netip.ParseAddrPort(*listen); err != nil || !address.Addr().IsLoopback() || flags.NArg() > 0 {
-		fmt.Fprintf(errs, "ec2sim listens on a loopback address with a port, such as 127.0.0.1:0, not on %q, and takes no arguments but options\n", *listen)
+		fmt.Fprintf(errs,
+			"ec2sim listens on a loopback address with a port, such as 127.0.0.1:0, not on %q, and takes no arguments "+
+				"but options\n", *listen)
 		return 2
 	}
 	account := ec2sim.New(options)
@@ -113,7 +120,8 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 }
 
 // serve answers while the machines run.
-func serve(ctx context.Context, account *ec2sim.Simulator, listen string, machines func(context.Context), out io.Writer) error {
+func serve(ctx context.Context, account *ec2sim.Simulator, listen string, machines func(context.Context),
+	out io.Writer) error {
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", listen, err)

@@ -52,7 +52,9 @@ func ask(t *testing.T, base, action string, parameters ...string) (int, string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20261130/us-east-1/ec2/aws4_request, SignedHeaders=host, Signature="+strings.Repeat("0", 64))
+	request.Header.Set("Authorization",
+		"AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20261130/us-east-1/ec2/aws4_request, SignedHeaders=host, Signature="+
+			strings.Repeat("0", 64))
 	request.Header.Set("X-Amz-Date", "20261130T060000Z")
 	return send(t, request)
 }
@@ -74,7 +76,8 @@ func send(t *testing.T, request *http.Request) (int, string) {
 // launch starts one machine with the user data "the document".
 func launch(t *testing.T, base string) (int, string) {
 	t.Helper()
-	return ask(t, base, "RunInstances", "ImageId", "ami-0a000000000000001", "InstanceType", "c7i.large", "MinCount", "1", "MaxCount", "1",
+	return ask(t, base, "RunInstances", "ImageId", "ami-0a000000000000001", "InstanceType", "c7i.large", "MinCount", "1",
+		"MaxCount", "1",
 		"UserData", "dGhlIGRvY3VtZW50", "InstanceInitiatedShutdownBehavior", "terminate")
 }
 
@@ -118,7 +121,8 @@ func program(t *testing.T, text string) string {
 
 func TestMachineBootsWithUserDataAndStopsWithInstance(t *testing.T) {
 	dir := t.TempDir()
-	base := served(t, "-boot", program(t, `cat >`+dir+`/data; echo $$ >`+dir+`/$EC2SIM_INSTANCE; trap : TERM; while :; do sleep 1000; done`))
+	base := served(t, "-boot",
+		program(t, `cat >`+dir+`/data; echo $$ >`+dir+`/$EC2SIM_INSTANCE; trap : TERM; while :; do sleep 1000; done`))
 	if status, text := launch(t, base); status != http.StatusOK {
 		t.Fatalf("%d\n%s", status, text)
 	}
@@ -135,15 +139,19 @@ func TestMachineBootsWithUserDataAndStopsWithInstance(t *testing.T) {
 	if status, text := ask(t, base, "TerminateInstances", "InstanceId.1", id); status != http.StatusOK {
 		t.Fatalf("%d\n%s", status, text)
 	}
-	eventually(t, "its process is gone, which TERM alone doesn't bring about", func() bool { return syscall.Kill(pid, 0) != nil })
+	eventually(t, "its process is gone, which TERM alone doesn't bring about", func() bool {
+		return syscall.Kill(pid, 0) != nil
+	})
 }
 
 // The document is as the region signed it, for any client with a token; the plugin's
 // tests show that what the region signs is verified.
 func TestAMachineLearnsWhoItIsByIMDSv2Alone(t *testing.T) {
 	dir := t.TempDir()
-	base := served(t, "-certificate", filepath.Join(dir, "certificate"), "-boot", program(t, `echo "$EC2SIM_METADATA" >`+dir+`/new; mv `+dir+`/new `+dir+`/url; while :; do sleep 1000; done`))
-	if content, err := os.ReadFile(filepath.Join(dir, "certificate")); err != nil || !strings.HasPrefix(string(content), "-----BEGIN CERTIFICATE-----") {
+	base := served(t, "-certificate", filepath.Join(dir, "certificate"), "-boot",
+		program(t, `echo "$EC2SIM_METADATA" >`+dir+`/new; mv `+dir+`/new `+dir+`/url; while :; do sleep 1000; done`))
+	if content, err := os.ReadFile(filepath.Join(dir, "certificate")); err != nil ||
+		!strings.HasPrefix(string(content), "-----BEGIN CERTIFICATE-----") {
 		t.Fatalf("the region's certificate is %q, %v", content, err)
 	}
 	if status, text := launch(t, base); status != http.StatusOK {
@@ -163,7 +171,8 @@ func TestAMachineLearnsWhoItIsByIMDSv2Alone(t *testing.T) {
 		request.Header.Set(header, value)
 		return send(t, request)
 	}
-	const life, mark, document = "X-aws-ec2-metadata-token-ttl-seconds", "X-aws-ec2-metadata-token", "/latest/dynamic/instance-identity/document"
+	const life, mark, document = "X-aws-ec2-metadata-token-ttl-seconds", "X-aws-ec2-metadata-token",
+		"/latest/dynamic/instance-identity/document"
 	for _, wrong := range []string{"", "0", "21601", "long"} {
 		if status, _ := get(http.MethodPut, "/latest/api/token", life, wrong); status != http.StatusBadRequest {
 			t.Errorf("a token for %q seconds is answered with %d", wrong, status)
@@ -173,13 +182,16 @@ func TestAMachineLearnsWhoItIsByIMDSv2Alone(t *testing.T) {
 		t.Errorf("a token that was made up is answered with %d", status)
 	}
 	_, token := get(http.MethodPut, "/latest/api/token", life, "60")
-	if status, text := get(http.MethodGet, document, mark, token); status != http.StatusOK || !strings.Contains(text, machines(t, base)[0].ID) {
+	if status, text := get(http.MethodGet, document, mark, token); status != http.StatusOK ||
+		!strings.Contains(text, machines(t, base)[0].ID) {
 		t.Errorf("its document is %d\n%s", status, text)
 	}
-	if status, text := get(http.MethodGet, "/latest/dynamic/instance-identity/rsa2048", mark, token); status != http.StatusOK || !strings.HasPrefix(text, "MII") {
+	if status, text := get(http.MethodGet, "/latest/dynamic/instance-identity/rsa2048", mark,
+		token); status != http.StatusOK || !strings.HasPrefix(text, "MII") {
 		t.Errorf("its signature is %d\n%s", status, text)
 	}
-	if status, _ := get(http.MethodGet, "/latest/meta-data/spot/instance-action", mark, token); status != http.StatusNotFound {
+	if status, _ := get(http.MethodGet, "/latest/meta-data/spot/instance-action", mark,
+		token); status != http.StatusNotFound {
 		t.Errorf("nothing was announced, and that is answered with %d", status)
 	}
 }
@@ -194,7 +206,8 @@ func TestAnInstanceEndsWithItsMachine(t *testing.T) {
 
 func TestRoomIsGivenAndTakenWhileItServes(t *testing.T) {
 	base := served(t, "-capacity", "c7i.large,us-east-1a,on-demand=0")
-	if status, text := launch(t, base); status == http.StatusOK || !strings.Contains(text, "InsufficientInstanceCapacity") {
+	if status, text := launch(t, base); status == http.StatusOK ||
+		!strings.Contains(text, "InsufficientInstanceCapacity") {
 		t.Fatalf("there is no room, and the launch answers %d\n%s", status, text)
 	}
 	for _, c := range []struct {
@@ -215,7 +228,8 @@ func TestRoomIsGivenAndTakenWhileItServes(t *testing.T) {
 }
 
 func TestItListensOnLoopbackAlone(t *testing.T) {
-	for _, args := range [][]string{{"-listen", "0.0.0.0:0"}, {"-listen", ":0"}, {"-listen", "192.0.2.1:80"}, {"-capacity", "c7i.large=1"}, {"more"}} {
+	for _, args := range [][]string{{"-listen", "0.0.0.0:0"}, {"-listen", ":0"}, {"-listen", "192.0.2.1:80"},
+		{"-capacity", "c7i.large=1"}, {"more"}} {
 		if code := run(t.Context(), args, io.Discard, io.Discard); code != 2 {
 			t.Errorf("%v ends with %d", args, code)
 		}

@@ -37,7 +37,8 @@ func serveMetadata(account *ec2sim.Simulator, region *ec2sim.Region, instance st
 	if err != nil {
 		return nil, fmt.Errorf("listen for the metadata service of %s: %w", instance, err)
 	}
-	m := &metadata{account: account, region: region, instance: instance, url: "http://" + listener.Addr().String(), tokens: map[string]time.Time{}}
+	m := &metadata{account: account, region: region, instance: instance, url: "http://" + listener.Addr().String(),
+		tokens: map[string]time.Time{}}
 	m.server = &http.Server{Handler: m.handler(), ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = m.server.Serve(listener) }() // only close ends it
 	return m, nil

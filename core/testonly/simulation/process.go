@@ -247,20 +247,7 @@ func inWords(x any) string {
 	case loop.Noticed:
 		return fmt.Sprintf("noticed %s: %s %s", x.Instance, x.Notice.Kind, x.Notice.ID)
 	case loop.Observed:
-		text := fmt.Sprintf("observed revision %d:", x.Snapshot.Revision)
-		for _, q := range x.Snapshot.Queued {
-			text += fmt.Sprintf(" %d wait", q.Count)
-			if u := q.Unlisted; u != nil {
-				text += fmt.Sprintf(" (%d run, %d usable)", u.Jobs, u.Usable)
-			}
-		}
-		for _, c := range x.Snapshot.Concerns {
-			text += " " + string(c.Kind)
-		}
-		for _, r := range x.Snapshot.Running {
-			text += fmt.Sprintf(" [%s leases %d cordoned %t]", r.Runner, r.Leases, r.Cordoned)
-		}
-		return text + because(x.Failure)
+		return observedInWords(x)
 	case loop.SchedulerAnswered:
 		return fmt.Sprintf(
 			"told %s %s: revision %d, unknown %t%s",
@@ -272,6 +259,33 @@ func inWords(x any) string {
 		)
 	case loop.Ordered:
 		return fmt.Sprintf("ordered %s %s%s", x.Order.Kind, x.Order.Instance, x.Order.Resource)
+	case loop.OffersListed:
+		return fmt.Sprintf("offers of %s: %d%s", x.Market.Provider, len(x.List.Offers), because(x.Failure))
+	}
+	return effectInWords(x)
+}
+
+// observedInWords is what a scheduler showed.
+func observedInWords(x loop.Observed) string {
+	text := fmt.Sprintf("observed revision %d:", x.Snapshot.Revision)
+	for _, q := range x.Snapshot.Queued {
+		text += fmt.Sprintf(" %d wait", q.Count)
+		if u := q.Unlisted; u != nil {
+			text += fmt.Sprintf(" (%d run, %d usable)", u.Jobs, u.Usable)
+		}
+	}
+	for _, c := range x.Snapshot.Concerns {
+		text += " " + string(c.Kind)
+	}
+	for _, r := range x.Snapshot.Running {
+		text += fmt.Sprintf(" [%s leases %d cordoned %t]", r.Runner, r.Leases, r.Cordoned)
+	}
+	return text + because(x.Failure)
+}
+
+// effectInWords is an effect in one line; of anything else the name of its type.
+func effectInWords(x any) string {
+	switch x := x.(type) {
 	case loop.Inspect:
 		return "inspect " + string(x.Provider)
 	case loop.Provision:
@@ -284,8 +298,6 @@ func inWords(x any) string {
 		return text
 	case loop.Terminate:
 		return fmt.Sprintf("terminate %s of key %s", x.Resource, x.Key)
-	case loop.OffersListed:
-		return fmt.Sprintf("offers of %s: %d%s", x.Market.Provider, len(x.List.Offers), because(x.Failure))
 	case loop.ListOffers:
 		return "list the offers of " + string(x.Market.Provider)
 	case loop.Observe:

@@ -1,0 +1,232 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// checkReferences checks every reference in our own words, since the expression
+// evaluator only knows of objects without attributes.
+func (s *scope) checkReferences(report *collector, expr hclsyntax.Expression, where string) bool {
+	if reference, ok := expr.(*hclsyntax.ScopeTraversalExpr); ok {
+		summary, detail := s.checkReference(reference.Traversal)
+		if summary != "" {
+			report.fail(reference.Traversal.SourceRange(), where, summary, detail)
+		}
+		return summary == ""
+	}
+	fine := true
+	for _, traversal := range expr.Variables() {
+		if summary, detail := s.checkReference(traversal); summary != "" {
+			report.fail(traversal.SourceRange(), where, summary, detail)
+			fine = false
+		}
+	}
+	return s.checkCalls(report, expr, where) && fine
+}
+
+// checkCalls checks the names of functions. The evaluator would as well, but of
+// two near names it suggests now one and now the other.
+func (s *scope) checkCalls(report *collector, expr hclsyntax.Expression, where string) bool {
+	fine := true
+	problems := hclsyntax.VisitAll(expr, func(node hclsyntax.Node) hcl.Diagnostics {
+		chargeExpression(node)
+		call, ok := node.(*hclsyntax.FunctionCallExpr)
+		if !ok || call.Name == countElements || call.Name == countWeight {
+			return nil
+		}
+		if call.Name == "secret" {
+			fine = s.checkSecret(report, call, where) && fine
+			return nil
+		}
+		if _, known := functions[call.Name]; !known {
+			report.fail(call.NameRange, where, fmt.Sprintf("Unknown function %q", clip(call.Name)), functionHint(call.Name))
+			fine = false
+		}
+		return nil
+	})
+	return fine && !problems.HasErrors()
+}
+
+// otherWays are what to write instead of functions that Terraform users know and a
+// fleet file hasn't, since it reads nothing but itself.
+var otherWays = map[string]string{
+	"file": "Fleet files read no other files. Write the text here, or set a variable from FLEET_VAR_NAME or " +
+		"--var-file; for a secret, write secret(\"file:/path\").",
+	"templatefile": "Fleet files read no other files. Write the text here, or set a variable from FLEET_VAR_NAME or " +
+		"--var-file.",
+	"env": "Fleet files read no environment. Declare a variable, which FLEET_VAR_NAME sets; for a secret, write " +
+		"secret(\"env:NAME\").",
+	"getenv": "Fleet files read no environment. Declare a variable, which FLEET_VAR_NAME sets; for a secret, write " +
+		"secret(\"env:NAME\").",
+}
+
+func functionHint(name string) string {
+	if hint, known := otherWays[name]; known {
+		return hint
+	}
+	return didYouMean(name, "functions", slices.Collect(maps.Keys(functions)))
+}
+
+func (s *scope) checkReference(traversal hcl.Traversal) (summary, detail string) {
+	root := traversal.RootName()
+	if s.constant != "" {
+		return "Only plain values work here",
+			fmt.Sprintf("%s Write the value itself instead of %s.", s.constant, traversalText(traversal))
+	}
+	if root == "each" && s.names["each"] == nil {
+		return "each works only in a block with for_each",
+			"It is the key and value of one fleet of a block with for_each = …."
+	}
+	if !slices.Contains(allRoots, root) {
+		detail := fmt.Sprintf(
+			"References begin with var, local, capacity_class, image, provider, scheduler or fleet. If %s is meant as text, "+
+				"put it in quotes: %q.", root, clip(traversalText(traversal)))
+		if name, ok := nameAt(traversal, 1); ok && s.unrooted(root, name) != "" {
+			detail = fmt.Sprintf("Did you mean %s?", s.unrooted(root, name))
+		} else if near := nearest(root, allRoots); near != "" {
+			detail = fmt.Sprintf("Did you mean %q? %s", near, detail)
+		}
+		return fmt.Sprintf("Unknown name %q", clip(root)), detail
+	}
+	steps := 1
+	form, two := referenceForms[root]
+	if two {
+		steps = 2
+	}
+	name, ok := nameAt(traversal, steps)
+	if !ok {
+		if !two {
+			form = root + ".NAME"
+		}
+		return fmt.Sprintf("The reference %s is not complete", clip(traversalText(traversal))),
+			fmt.Sprintf("Write: %s.", form)
+	}
+	if !slices.Contains(s.names[root], name) {
+		return fmt.Sprintf("Unknown %s", describe(root, name)), s.declareHint(root, name)
+	}
+	if len(traversal) > steps+1 && slices.Contains(blockRoots, root) {
+		return fmt.Sprintf("%s.%s is a whole block", root, name),
+			fmt.Sprintf("Blocks expose no attributes. Put the value into a locals block and refer to it from both places, or "+
+				"write %s.%s.", root, name)
+	}
+	return "", ""
+}
+
+// declareHint suggests the near name or how to declare the one that is missing.
+func (s *scope) declareHint(root, name string) string {
+	if full := s.unrooted(root, name); full != "" {
+		return fmt.Sprintf("Did you mean %s?", full)
+	}
+	hint := didYouMean(name, "names", s.names[root])
+	switch root {
+	case "var":
+		hint += fmt.Sprintf(" Declare it with: variable %q { }", clip(name))
+	case "local":
+		hint += fmt.Sprintf(" Declare it with: locals { %s = … }", clip(name))
+	case "each":
+	case "provider", "scheduler":
+		kind, instance, _ := strings.Cut(name, ".")
+		hint += fmt.Sprintf(" Declare it with: %s %q %q { … }", root, clip(kind), clip(instance))
+	default:
+		hint += fmt.Sprintf(" Declare it with: %s %q { … }", root, clip(name))
+	}
+	return strings.TrimSpace(hint)
+}
+
+// unrooted is the reference to a declared block for which the first word is
+// missing or another: local.here and here mean provider.local.here. Empty: none.
+func (s *scope) unrooted(root, name string) string {
+	for _, kind := range blockRoots {
+		written := root + "." + name
+		if slices.Contains(s.names[kind], written) {
+			return kind + "." + written
+		}
+	}
+	return ""
+}
+
+func describe(root, name string) string {
+	switch root {
+	case "var":
+		return fmt.Sprintf("variable %q", clip(name))
+	case "local":
+		return fmt.Sprintf("local value %q", clip(name))
+	case "each":
+		return "each." + clip(name)
+	default:
+		return fmt.Sprintf("%s %q", root, clip(name))
+	}
+}
+
+// nameAt joins the steps after the root: one, or two for providers.
+func nameAt(traversal hcl.Traversal, steps int) (string, bool) {
+	if len(traversal) < steps+1 {
+		return "", false
+	}
+	parts := make([]string, 0, steps)
+	for _, step := range traversal[1 : steps+1] {
+		part, ok := stepName(step)
+		if !ok {
+			return "", false
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, "."), true
+}
+
+func stepName(step hcl.Traverser) (string, bool) {
+	switch step := step.(type) {
+	case hcl.TraverseAttr:
+		return step.Name, true
+	case hcl.TraverseIndex:
+		if step.Key.Type() == cty.String && step.Key.IsKnown() && !step.Key.IsNull() {
+			return step.Key.AsString(), true
+		}
+	}
+	return "", false
+}
+
+// traversalText is a reference as it is written.
+func traversalText(traversal hcl.Traversal) string {
+	text := traversal.RootName()
+	for _, step := range traversal[1:] {
+		name, ok := stepName(step)
+		if !ok {
+			return text + "[…]"
+		}
+		text += "." + name
+	}
+	return text
+}
+
+// asReference is the name of the block that a value refers to: a whole block of
+// the given kind ("PLUGIN.NAME" for providers).
+func (b *body) asReference(name, kind string, value cty.Value, expr hclsyntax.Expression) (any, bool) {
+	if value.Type() != referenceType {
+		b.fail(expr.Range(), b.where, fmt.Sprintf("%q must refer to a block", name),
+			fmt.Sprintf("Got %s. %s", kindOf(value), b.referenceForm(kind)))
+		return nil, false
+	}
+	target := value.EncapsulatedValue().(*blockReference)
+	if target.kind != kind {
+		b.fail(expr.Range(), b.where, fmt.Sprintf("%q refers to the wrong kind of block", name),
+			fmt.Sprintf("%s is a block of type %q. %s", target, target.kind, b.referenceForm(kind)))
+		return nil, false
+	}
+	return target.name, true
+}
+
+func (b *body) referenceForm(kind string) string {
+	names := b.scope.names[kind]
+	if len(names) == 0 {
+		return fmt.Sprintf("Expected a reference to a %s block, without quotes.", kind)
+	}
+	return fmt.Sprintf("Expected a reference without quotes, such as %s.%s.", kind, slices.Min(names))
+}
