@@ -25,6 +25,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/query"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/ordertest"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -145,11 +146,11 @@ func TestTheClientIsTheServiceThatItAsks(t *testing.T) {
 		for _, o := range []any{
 			orders.ResolveRequest{Instance: "if1", Outcome: orders.Created, Resource: "vm-1"},
 			orders.ResolveRequest{Instance: "if1", Outcome: orders.NotCreated},
-			orders.ResolveRequest{Instance: "i/1", Outcome: orders.Gone}, replaced{"if1"},
+			orders.ResolveRequest{Instance: "i/1", Outcome: orders.Gone}, ordertest.Replaced{Instance: "if1"},
 			orders.DrainRequest{Instance: "if1"}, orders.DrainRequest{Instance: "if1", Force: true},
 			orders.AdoptRequest{Provider: "local.here", Resource: "x/y z", Fleet: `fleet.each["a"]`},
 		} {
-			receipt, err := give(ctx, c.Orders(), o)
+			receipt, err := ordertest.Give(ctx, c.Orders(), o)
 			ok(err)
 			same(t, "the order", []any{o}, s.heard())
 			same(t, "its receipt", any(orders.InstanceReceipt{Instance: "if1", Done: "it drains"}), receipt)

@@ -6,6 +6,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/orders"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/ordertest"
 )
 
 // fakeOrders notes what it is asked for, or what is only to be checked.
@@ -16,18 +17,6 @@ type fakeOrders struct {
 
 // checked is an order that was only to be checked.
 type checked struct{ Order any }
-
-// cleared is an override that was cleared, by its request's type and what it is of.
-type cleared struct{ What, Of string }
-
-// replaced is an order that has no request of its own.
-type replaced struct{ Instance fleet.CapacityInstanceID }
-
-// paused, resumed and rolledBackOrder tell requests of one type apart.
-type (
-	paused          struct{ orders.RolloutRequest }
-	rolledBackOrder struct{ orders.RolloutRequest }
-)
 
 func (s *service) Orders() installation.Orders      { return fakeOrders{s, false} }
 func (s *service) CheckOrders() installation.Orders { return fakeOrders{s, true} }
@@ -62,7 +51,7 @@ func (f fakeOrders) ScaleFleet(ctx context.Context, r orders.ScaleRequest) (orde
 }
 
 func (f fakeOrders) ClearScale(ctx context.Context, of string) (orders.OverrideReceipt, error) {
-	return f.override(ctx, cleared{"scale", of})
+	return f.override(ctx, ordertest.Cleared{Request: orders.ScaleRequest{Fleet: of}})
 }
 
 func (f fakeOrders) FreezeFleet(ctx context.Context, r orders.FreezeFleetRequest) (orders.OverrideReceipt, error) {
@@ -70,7 +59,7 @@ func (f fakeOrders) FreezeFleet(ctx context.Context, r orders.FreezeFleetRequest
 }
 
 func (f fakeOrders) ClearFleetFreeze(ctx context.Context, of string) (orders.OverrideReceipt, error) {
-	return f.override(ctx, cleared{"fleet freeze", of})
+	return f.override(ctx, ordertest.Cleared{Request: orders.FreezeFleetRequest{Fleet: of}})
 }
 
 func (f fakeOrders) QuarantineFleet(
@@ -81,7 +70,7 @@ func (f fakeOrders) QuarantineFleet(
 }
 
 func (f fakeOrders) ClearFleetQuarantine(ctx context.Context, of string) (orders.OverrideReceipt, error) {
-	return f.override(ctx, cleared{"fleet quarantine", of})
+	return f.override(ctx, ordertest.Cleared{Request: orders.QuarantineFleetRequest{Fleet: of}})
 }
 
 func (f fakeOrders) OverrideCosts(ctx context.Context, r orders.OverrideCostsRequest) (orders.OverrideReceipt, error) {
@@ -89,7 +78,7 @@ func (f fakeOrders) OverrideCosts(ctx context.Context, r orders.OverrideCostsReq
 }
 
 func (f fakeOrders) ClearCostOverride(ctx context.Context, of string) (orders.OverrideReceipt, error) {
-	return f.override(ctx, cleared{"cost override", of})
+	return f.override(ctx, ordertest.Cleared{Request: orders.OverrideCostsRequest{Fleet: of}})
 }
 
 func (f fakeOrders) PinInstance(ctx context.Context, r orders.PinRequest) (orders.OverrideReceipt, error) {
@@ -97,7 +86,7 @@ func (f fakeOrders) PinInstance(ctx context.Context, r orders.PinRequest) (order
 }
 
 func (f fakeOrders) ClearPin(ctx context.Context, id fleet.CapacityInstanceID) (orders.OverrideReceipt, error) {
-	return f.override(ctx, cleared{"pin", string(id)})
+	return f.override(ctx, ordertest.Cleared{Request: orders.PinRequest{Instance: id}})
 }
 
 func (f fakeOrders) QuarantineInstance(
@@ -111,7 +100,7 @@ func (f fakeOrders) ClearInstanceQuarantine(
 	ctx context.Context,
 	id fleet.CapacityInstanceID,
 ) (orders.OverrideReceipt, error) {
-	return f.override(ctx, cleared{"instance quarantine", string(id)})
+	return f.override(ctx, ordertest.Cleared{Request: orders.QuarantineInstanceRequest{Instance: id}})
 }
 
 func (f fakeOrders) FreezeProvider(
@@ -122,7 +111,7 @@ func (f fakeOrders) FreezeProvider(
 }
 
 func (f fakeOrders) ClearProviderFreeze(ctx context.Context, of fleet.ProviderAddress) (orders.OverrideReceipt, error) {
-	return f.override(ctx, cleared{"provider freeze", string(of)})
+	return f.override(ctx, ordertest.Cleared{Request: orders.FreezeProviderRequest{Provider: of}})
 }
 
 func (f fakeOrders) QuarantineImage(
@@ -133,7 +122,7 @@ func (f fakeOrders) QuarantineImage(
 }
 
 func (f fakeOrders) ClearImageQuarantine(ctx context.Context, of string) (orders.OverrideReceipt, error) {
-	return f.override(ctx, cleared{"image quarantine", of})
+	return f.override(ctx, ordertest.Cleared{Request: orders.QuarantineImageRequest{Image: of}})
 }
 
 func (f fakeOrders) ResolveInstance(ctx context.Context, r orders.ResolveRequest) (orders.InstanceReceipt, error) {
@@ -141,7 +130,7 @@ func (f fakeOrders) ResolveInstance(ctx context.Context, r orders.ResolveRequest
 }
 
 func (f fakeOrders) ReplaceInstance(ctx context.Context, id fleet.CapacityInstanceID) (orders.InstanceReceipt, error) {
-	return f.instance(ctx, replaced{id})
+	return f.instance(ctx, ordertest.Replaced{Instance: id})
 }
 
 func (f fakeOrders) DrainInstance(ctx context.Context, r orders.DrainRequest) (orders.InstanceReceipt, error) {
@@ -153,7 +142,7 @@ func (f fakeOrders) AdoptResource(ctx context.Context, r orders.AdoptRequest) (o
 }
 
 func (f fakeOrders) PauseRollout(ctx context.Context, r orders.RolloutRequest) (orders.RolloutReceipt, error) {
-	return f.rollout(ctx, paused{r})
+	return f.rollout(ctx, ordertest.Paused{RolloutRequest: r})
 }
 
 func (f fakeOrders) ResumeRollout(ctx context.Context, r orders.ResumeRequest) (orders.RolloutReceipt, error) {
@@ -161,66 +150,5 @@ func (f fakeOrders) ResumeRollout(ctx context.Context, r orders.ResumeRequest) (
 }
 
 func (f fakeOrders) RollBack(ctx context.Context, r orders.RolloutRequest) (orders.RolloutReceipt, error) {
-	return f.rollout(ctx, rolledBackOrder{r})
-}
-
-// give gives the order of a request to what carries orders out, or checks them.
-func give(ctx context.Context, o installation.Orders, order any) (receipt any, err error) {
-	switch r := order.(type) {
-	case orders.ScaleRequest:
-		return o.ScaleFleet(ctx, r)
-	case orders.FreezeFleetRequest:
-		return o.FreezeFleet(ctx, r)
-	case orders.FreezeProviderRequest:
-		return o.FreezeProvider(ctx, r)
-	case orders.QuarantineFleetRequest:
-		return o.QuarantineFleet(ctx, r)
-	case orders.QuarantineInstanceRequest:
-		return o.QuarantineInstance(ctx, r)
-	case orders.QuarantineImageRequest:
-		return o.QuarantineImage(ctx, r)
-	case orders.OverrideCostsRequest:
-		return o.OverrideCosts(ctx, r)
-	case orders.PinRequest:
-		return o.PinInstance(ctx, r)
-	case orders.ResolveRequest:
-		return o.ResolveInstance(ctx, r)
-	case orders.DrainRequest:
-		return o.DrainInstance(ctx, r)
-	case orders.AdoptRequest:
-		return o.AdoptResource(ctx, r)
-	case orders.ResumeRequest:
-		return o.ResumeRollout(ctx, r)
-	case replaced:
-		return o.ReplaceInstance(ctx, r.Instance)
-	case paused:
-		return o.PauseRollout(ctx, r.RolloutRequest)
-	case rolledBackOrder:
-		return o.RollBack(ctx, r.RolloutRequest)
-	case cleared:
-		return giveCleared(ctx, o, r)
-	}
-	panic("no such order")
-}
-
-func giveCleared(ctx context.Context, o installation.Orders, c cleared) (orders.OverrideReceipt, error) {
-	switch c.What {
-	case "scale":
-		return o.ClearScale(ctx, c.Of)
-	case "pin":
-		return o.ClearPin(ctx, fleet.CapacityInstanceID(c.Of))
-	case "cost override":
-		return o.ClearCostOverride(ctx, c.Of)
-	case "fleet freeze":
-		return o.ClearFleetFreeze(ctx, c.Of)
-	case "provider freeze":
-		return o.ClearProviderFreeze(ctx, fleet.ProviderAddress(c.Of))
-	case "fleet quarantine":
-		return o.ClearFleetQuarantine(ctx, c.Of)
-	case "instance quarantine":
-		return o.ClearInstanceQuarantine(ctx, fleet.CapacityInstanceID(c.Of))
-	case "image quarantine":
-		return o.ClearImageQuarantine(ctx, c.Of)
-	}
-	panic("nothing to clear")
+	return f.rollout(ctx, ordertest.RolledBack{RolloutRequest: r})
 }

@@ -4,19 +4,20 @@ import (
 	"testing"
 
 	"github.com/forgeyard/forgeyard-fleet/core/orders"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/ordertest"
 )
 
 func TestImagesAndRolloutsComeThroughAsSent(t *testing.T) {
 	s := lab()
 	words := []any{
 		orders.ResumeRequest{Subject: `fleet.each["a/b"]`, SkipSoak: true, Reason: "it is fine"},
-		paused{orders.RolloutRequest{Subject: "linux", Reason: "wait"}},
-		rolledBackOrder{orders.RolloutRequest{Subject: "image.ubuntu-24", Reason: "incident 12"}},
+		ordertest.Paused{RolloutRequest: orders.RolloutRequest{Subject: "linux", Reason: "wait"}},
+		ordertest.RolledBack{RolloutRequest: orders.RolloutRequest{Subject: "image.ubuntu-24", Reason: "incident 12"}},
 		orders.ResumeRequest{Subject: "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"},
 	}
 	eachSurface(t, s, func(t *testing.T, c *Client) {
 		for _, r := range words {
-			receipt, err := give(t.Context(), c.Orders(), r)
+			receipt, err := ordertest.Give(t.Context(), c.Orders(), r)
 			if err != nil {
 				t.Fatalf("%+v: %v", r, err)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/orders"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/ordertest"
 )
 
 func TestOverridesAndReservationsComeThroughAsSent(t *testing.T) {
@@ -16,24 +17,24 @@ func TestOverridesAndReservationsComeThroughAsSent(t *testing.T) {
 	eachSurface(t, s, func(t *testing.T, c *Client) {
 		for _, o := range []struct{ set, clear any }{
 			{orders.ScaleRequest{Fleet: `fleet.each["a/b"]`, Min: &zero, Max: &five, For: 2 * time.Hour, Reason: "release"},
-				cleared{"scale", `fleet.each["a/b"]`}},
-			{orders.ScaleRequest{Fleet: "linux", Max: &five, For: time.Second}, cleared{"scale", "linux"}},
-			{orders.PinRequest{Instance: "if1", For: 4 * time.Hour, Reason: "look"}, cleared{"pin", "if1"}},
-			{orders.FreezeFleetRequest{Fleet: "linux", ScaleUpOnly: true}, cleared{"fleet freeze", "linux"}},
+				ordertest.Cleared{Request: orders.ScaleRequest{Fleet: `fleet.each["a/b"]`}}},
+			{orders.ScaleRequest{Fleet: "linux", Max: &five, For: time.Second}, ordertest.Cleared{Request: orders.ScaleRequest{Fleet: "linux"}}},
+			{orders.PinRequest{Instance: "if1", For: 4 * time.Hour, Reason: "look"}, ordertest.Cleared{Request: orders.PinRequest{Instance: "if1"}}},
+			{orders.FreezeFleetRequest{Fleet: "linux", ScaleUpOnly: true}, ordertest.Cleared{Request: orders.FreezeFleetRequest{Fleet: "linux"}}},
 			{orders.OverrideCostsRequest{Fleet: "linux", MaxHourly: fleet.Money{Micros: 5_000_001, Currency: "USD"},
-				For: time.Hour, Reason: "incident 12"}, cleared{"cost override", "linux"}},
+				For: time.Hour, Reason: "incident 12"}, ordertest.Cleared{Request: orders.OverrideCostsRequest{Fleet: "linux"}}},
 			{orders.OverrideCostsRequest{Fleet: "linux", MaxDaily: fleet.Money{Micros: 1, Currency: "EUR"}, For: time.Hour,
-				Reason: "incident 12"}, cleared{"cost override", "linux"}},
+				Reason: "incident 12"}, ordertest.Cleared{Request: orders.OverrideCostsRequest{Fleet: "linux"}}},
 			{orders.OverrideCostsRequest{Fleet: "linux", For: time.Hour, Reason: "incident 12"},
-				cleared{"cost override", "linux"}},
+				ordertest.Cleared{Request: orders.OverrideCostsRequest{Fleet: "linux"}}},
 			{orders.FreezeProviderRequest{Provider: "local.here", ScaleUpOnly: true, Reason: "incident 12"},
-				cleared{"provider freeze", "local.here"}},
-			{orders.QuarantineFleetRequest{Fleet: "linux", Reason: "odd"}, cleared{"fleet quarantine", "linux"}},
-			{orders.QuarantineInstanceRequest{Instance: "if1", Reason: "odd"}, cleared{"instance quarantine", "if1"}},
-			{orders.QuarantineImageRequest{Image: "image.ubuntu", Reason: "odd"}, cleared{"image quarantine", "image.ubuntu"}},
+				ordertest.Cleared{Request: orders.FreezeProviderRequest{Provider: "local.here"}}},
+			{orders.QuarantineFleetRequest{Fleet: "linux", Reason: "odd"}, ordertest.Cleared{Request: orders.QuarantineFleetRequest{Fleet: "linux"}}},
+			{orders.QuarantineInstanceRequest{Instance: "if1", Reason: "odd"}, ordertest.Cleared{Request: orders.QuarantineInstanceRequest{Instance: "if1"}}},
+			{orders.QuarantineImageRequest{Image: "image.ubuntu", Reason: "odd"}, ordertest.Cleared{Request: orders.QuarantineImageRequest{Image: "image.ubuntu"}}},
 		} {
 			for _, order := range []any{o.set, o.clear} {
-				receipt, err := give(t.Context(), c.Orders(), order)
+				receipt, err := ordertest.Give(t.Context(), c.Orders(), order)
 				if err != nil {
 					t.Fatalf("%+v: %v", order, err)
 				}
@@ -80,11 +81,11 @@ func TestACheckOfAnOrderIsNeverTakenForTheOrder(t *testing.T) {
 		for _, o := range []any{
 			orders.ScaleRequest{Fleet: "linux", Max: &five, For: time.Hour}, orders.PinRequest{Instance: "if1", For: time.Hour},
 			orders.FreezeFleetRequest{Fleet: "linux"}, orders.FreezeProviderRequest{Provider: "local.here"},
-			cleared{"fleet freeze", "linux"},
+			ordertest.Cleared{Request: orders.FreezeFleetRequest{Fleet: "linux"}},
 			orders.OverrideCostsRequest{Fleet: "linux", For: time.Hour, Reason: "x"},
 			orders.QuarantineImageRequest{Image: "image.ubuntu"},
 		} {
-			receipt, err := give(t.Context(), c.CheckOrders(), o)
+			receipt, err := ordertest.Give(t.Context(), c.CheckOrders(), o)
 			if err != nil {
 				t.Fatalf("%+v: %v", o, err)
 			}
@@ -92,13 +93,13 @@ func TestACheckOfAnOrderIsNeverTakenForTheOrder(t *testing.T) {
 			same(t, "what was checked", []any{checked{o}}, s.heard())
 		}
 		for _, o := range []any{
-			orders.DrainRequest{Instance: "if1"}, orders.DrainRequest{Instance: "if1", Force: true}, replaced{"if1"},
+			orders.DrainRequest{Instance: "if1"}, orders.DrainRequest{Instance: "if1", Force: true}, ordertest.Replaced{Instance: "if1"},
 			orders.ResolveRequest{Instance: "if1", Outcome: orders.Gone},
 			orders.AdoptRequest{Provider: "local.here", Resource: "r", Fleet: "fleet.linux"},
-			rolledBackOrder{orders.RolloutRequest{Subject: "linux"}}, orders.ResumeRequest{Subject: "image.ubuntu"},
-			paused{orders.RolloutRequest{Subject: "linux"}},
+			ordertest.RolledBack{RolloutRequest: orders.RolloutRequest{Subject: "linux"}}, orders.ResumeRequest{Subject: "image.ubuntu"},
+			ordertest.Paused{RolloutRequest: orders.RolloutRequest{Subject: "linux"}},
 		} {
-			if _, err := give(t.Context(), c.CheckOrders(), o); err != nil {
+			if _, err := ordertest.Give(t.Context(), c.CheckOrders(), o); err != nil {
 				t.Fatalf("%+v: %v", o, err)
 			}
 			same(t, "what was checked", []any{checked{o}}, s.heard())
@@ -123,9 +124,9 @@ func TestAMisspelledCheckIsRefusedAndNotCarriedOut(t *testing.T) {
 
 func TestAnOrderAboutNothingIsNotSent(t *testing.T) {
 	c := dial(t, onSocket(t, handler(lab(), nil)))
-	for _, o := range []any{orders.FreezeFleetRequest{}, orders.FreezeProviderRequest{}, orders.PinRequest{}, replaced{},
-		paused{}, cleared{"image quarantine", ""}} {
-		if _, err := give(t.Context(), c.Orders(), o); !errors.As(err, new(*access.NotFoundError)) {
+	for _, o := range []any{orders.FreezeFleetRequest{}, orders.FreezeProviderRequest{}, orders.PinRequest{}, ordertest.Replaced{},
+		ordertest.Paused{}, ordertest.Cleared{Request: orders.QuarantineImageRequest{Image: ""}}} {
+		if _, err := ordertest.Give(t.Context(), c.Orders(), o); !errors.As(err, new(*access.NotFoundError)) {
 			t.Errorf("%T: %v", o, err)
 		}
 	}

@@ -8,10 +8,11 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/workspacetest"
 )
 
 func TestARunningManagerIsKnownToListen(t *testing.T) {
-	m := open(t, options(t))
+	m := open(t, workspacetest.Options(t))
 	defer m.Close()
 	listener, err := m.Listen(t.Context(), fleet.ManagerSettings{})
 	if err != nil {
@@ -30,7 +31,7 @@ func TestARunningManagerIsKnownToListen(t *testing.T) {
 
 // What a stopped manager saw last would be taken for what is so now.
 func TestStoppedManagerObservesNothing(t *testing.T) {
-	m := open(t, options(t))
+	m := open(t, workspacetest.Options(t))
 	defer m.Close()
 	listener, err := m.Listen(t.Context(), fleet.ManagerSettings{})
 	if err != nil {

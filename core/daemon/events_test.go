@@ -15,13 +15,14 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/workspacetest"
 )
 
 // eventful is an installation in which something of each kind happened to the
 // fleets a and b, and two people did something.
 func eventful(t *testing.T) *Daemon {
 	t.Helper()
-	m := open(t, options(t))
+	m := open(t, workspacetest.Options(t))
 	t.Cleanup(func() { _ = m.Close() })
 	at := func(second int) time.Time { return time.Unix(int64(second), 0).UTC() }
 	var rows []fleet.ManagedFleet
@@ -250,7 +251,7 @@ func TestLimitedTokenSeesTheImagesOfItsFleets(t *testing.T) {
 }
 
 func TestLimitedTokenSeesNoOtherFleetNearItsJobs(t *testing.T) {
-	m := open(t, options(t))
+	m := open(t, workspacetest.Options(t))
 	t.Cleanup(func() { _ = m.Close() })
 	f := fleet.ManagedFleet{
 		ID:          "fa",

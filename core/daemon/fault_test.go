@@ -7,12 +7,13 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/workspacetest"
 )
 
 // Each new try of the plugin hid why the last one had failed.
 func TestPluginFailureIsShownWhileItRestarts(t *testing.T) {
 	var told []loop.Event
-	p := newProviders(&Daemon{options: options(t)})
+	p := newProviders(&Daemon{options: workspacetest.Options(t)})
 	p.start(t.Context(), func(_ context.Context, e loop.Event) { told = append(told, e) })
 	failed := ""
 	for _, s := range []pluginhost.SupervisorStatus{

@@ -8,13 +8,14 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/workspacetest"
 )
 
 // withFleets is a manager at a time of the test's own whose store has fleets of
 // the given addresses.
 func withFleets(t *testing.T, now *time.Time, addresses ...fleet.FleetAddress) *Daemon {
 	t.Helper()
-	o := options(t)
+	o := workspacetest.Options(t)
 	if now != nil {
 		o.Clock = func() time.Time { return *now }
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/query"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/workspacetest"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
@@ -20,7 +21,7 @@ import (
 // ones are a's, and 00 to 04 have ended.
 func past(t *testing.T) *ReadOnly {
 	t.Helper()
-	o := options(t)
+	o := workspacetest.Options(t)
 	m := open(t, o)
 	var rows []fleet.ManagedFleet
 	for _, name := range []string{"a", "b"} {
@@ -189,7 +190,7 @@ func TestTheEndOfAnIDAsEventsShowItFindsTheOnlyInstanceThatHasIt(t *testing.T) {
 
 // token and status must work in a folder without fleet files.
 func TestAStateDirectorySaysWhichInstallationItIs(t *testing.T) {
-	o := options(t)
+	o := workspacetest.Options(t)
 	nameless := o
 	nameless.Installation = ""
 	if _, err := Open(t.Context(), nameless); !errors.Is(err, workspace.ErrNothingApplied) {

@@ -15,13 +15,14 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/orders"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/workspacetest"
 )
 
 // labManager is a manager that doesn't run, at a time of the test's own, with two
 // fleets of joined hosts: fleet.any takes a and b, fleet.one only b.
 func labManager(t *testing.T, now *time.Time) *Daemon {
 	t.Helper()
-	o := options(t)
+	o := workspacetest.Options(t)
 	o.Clock = func() time.Time { return *now }
 	m := open(t, o)
 	t.Cleanup(func() {

@@ -26,6 +26,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/keys"
 	"github.com/forgeyard/forgeyard-fleet/core/pki"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/workspacetest"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
 )
@@ -60,7 +61,7 @@ func (l *syncLog) String() string { l.mu.Lock(); defer l.mu.Unlock(); return l.t
 
 func newYard(t *testing.T) *yard {
 	t.Helper()
-	y := &yard{t: t, options: options(t), log: &syncLog{}, address: "127.0.0.1:0"}
+	y := &yard{t: t, options: workspacetest.Options(t), log: &syncLog{}, address: "127.0.0.1:0"}
 	y.options.Clock = func() time.Time { return time.Now().Add(time.Duration(y.ahead.Load())) }
 	y.options.Log = slog.New(slog.NewTextHandler(y.log, nil))
 	y.start()
@@ -411,7 +412,7 @@ func TestAStrangeKeyFileRefusesTheStartByNameAndWithARemedy(t *testing.T) {
 			}},
 		} {
 			t.Run(file+" is "+c.name, func(t *testing.T) {
-				o := options(t)
+				o := workspacetest.Options(t)
 				m := open(t, o)
 				for _, kind := range []string{"authority", "enrollment"} {
 					if _, err := m.RotateKey(access.WithCaller(t.Context(), access.LocalUser("ada")), kind); err != nil {
@@ -440,7 +441,7 @@ func TestAStrangeKeyFileRefusesTheStartByNameAndWithARemedy(t *testing.T) {
 }
 
 func TestKeysAreForWhomMayManageTheWholeInstallation(t *testing.T) {
-	m := open(t, options(t))
+	m := open(t, workspacetest.Options(t))
 	defer m.Close()
 	for _, caller := range []access.Caller{{Name: "reader", Permissions: []access.Permission{access.ReadFleets}},
 		{Name: "limited", Permissions: access.AllPermissions(), Fleets: []fleet.FleetAddress{"fleet.demo"}}} {

@@ -5,12 +5,14 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/workspacetest"
 )
 
 // A look at the lock at the wrong moment made apply say that somebody
 // held it.
 func TestLookingDoesNotKeepAManagerFromStarting(t *testing.T) {
-	o := options(t)
+	o := workspacetest.Options(t)
 	if err := open(t, o).Close(); err != nil {
 		t.Fatal(err)
 	}

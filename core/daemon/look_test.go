@@ -10,11 +10,12 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/workspacetest"
 )
 
 // What was decided is of use to no one while no command shows it.
 func TestTheNewestDecisionsAboutAFleetAreShown(t *testing.T) {
-	o := options(t)
+	o := workspacetest.Options(t)
 	m := open(t, o)
 	defer m.Close()
 	f := fleet.ManagedFleet{ID: "f1", RunnerFleet: fleet.RunnerFleet{Address: "fleet.a"}, Operational: fleet.FleetActive}

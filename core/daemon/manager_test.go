@@ -2,42 +2,19 @@ package daemon
 
 import (
 	"errors"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/workspacetest"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
-
-func options(t testing.TB) workspace.Options {
-	t.Helper()
-	state := filepath.Join(t.TempDir(), "state")
-	place, err := workspace.FindPlace(
-		state,
-		"demo",
-		func(name string) (string, bool) { return "/home/ci", name == "HOME" },
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(place.Run) })
-	return workspace.Options{
-		Place:        place,
-		Installation: "demo",
-		Version:      "0.1.0",
-		Command:      "test",
-		Clock:        time.Now,
-		Log:          slog.New(slog.DiscardHandler),
-	}
-}
 
 func open(t testing.TB, o workspace.Options) *Daemon {
 	t.Helper()
@@ -48,8 +25,19 @@ func open(t testing.TB, o workspace.Options) *Daemon {
 	return m
 }
 
+// storeInstance stores the healthy instance i1 of the fleet f1.
+func storeInstance(t *testing.T, m *Daemon) {
+	t.Helper()
+	op := fleet.Operation{ID: "k1", Kind: fleet.ProvisionOperation, Instance: "i1", Fleet: "f1", Request: []byte(`{}`)}
+	i := fleet.CapacityInstance{ID: "i1", Fleet: "f1", Provider: "local.here", Key: "k1", State: fleet.Healthy}
+	change := store.Change{Instances: []fleet.CapacityInstance{i}, Operations: []fleet.Operation{op}}
+	if err := m.store.Commit(t.Context(), change); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestASecondManagerHearsWhoHoldsTheLock(t *testing.T) {
-	o := options(t)
+	o := workspacetest.Options(t)
 	first := open(t, o)
 	second := o
 	second.Command = "second"
@@ -77,7 +65,7 @@ func TestASecondManagerHearsWhoHoldsTheLock(t *testing.T) {
 }
 
 func TestAStateDirectoryBelongsToOneInstallation(t *testing.T) {
-	o := options(t)
+	o := workspacetest.Options(t)
 	if err := open(t, o).Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +96,7 @@ func TestAStateDirectoryBelongsToOneInstallation(t *testing.T) {
 }
 
 func TestADirectoryWithOthersThingsGetsNoState(t *testing.T) {
-	o := options(t)
+	o := workspacetest.Options(t)
 	o.Place.State = t.TempDir()
 	if err := os.WriteFile(filepath.Join(o.Place.State, "passwd"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -122,7 +110,7 @@ func TestADirectoryWithOthersThingsGetsNoState(t *testing.T) {
 }
 
 func TestTheChosenPortIsKept(t *testing.T) {
-	o := options(t)
+	o := workspacetest.Options(t)
 	m := open(t, o)
 	defer m.Close()
 	l, err := m.Listen(t.Context(), fleet.ManagerSettings{})
@@ -151,7 +139,7 @@ func TestTheChosenPortIsKept(t *testing.T) {
 }
 
 func TestOwnershipKeyRotatesRepeatedlyAndOldKeysStay(t *testing.T) {
-	o := options(t)
+	o := workspacetest.Options(t)
 	m := open(t, o)
 	ctx := access.WithCaller(t.Context(), access.LocalUser("ada"))
 	ids := []string{m.Ownership().KeyID()}

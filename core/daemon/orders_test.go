@@ -10,12 +10,14 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/orders"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/ordertest"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/workspacetest"
 )
 
 // withInstance is an open manager whose store has one instance of fleet.demo.
 func withInstance(t *testing.T) *Daemon {
 	t.Helper()
-	m := open(t, options(t))
+	m := open(t, workspacetest.Options(t))
 	t.Cleanup(func() { _ = m.Close() })
 	f := fleet.ManagedFleet{
 		ID:          "f1",
@@ -32,14 +34,7 @@ func withInstance(t *testing.T) *Daemon {
 	); err != nil {
 		t.Fatal(err)
 	}
-	op := fleet.Operation{ID: "k1", Kind: fleet.ProvisionOperation, Instance: "i1", Fleet: "f1", Request: []byte(`{}`)}
-	i := fleet.CapacityInstance{ID: "i1", Fleet: "f1", Provider: "local.here", Key: "k1", State: fleet.Healthy}
-	if err := m.store.Commit(
-		t.Context(),
-		store.Change{Instances: []fleet.CapacityInstance{i}, Operations: []fleet.Operation{op}},
-	); err != nil {
-		t.Fatal(err)
-	}
+	storeInstance(t, m)
 	return m
 }
 
@@ -48,7 +43,7 @@ func TestAnOrderIsForWhomMayGiveItAndForTheirFleets(t *testing.T) {
 	all := access.AllPermissions()
 	limited := []fleet.FleetAddress{"fleet.other"}
 	adopt := orders.AdoptRequest{Provider: "local.here", Resource: "x", Fleet: "fleet.demo"}
-	replace := fleet.CapacityInstanceID("i1")
+	replace := ordertest.Replaced{Instance: "i1"}
 	for _, test := range []struct {
 		name   string
 		caller access.Caller
@@ -66,7 +61,7 @@ func TestAnOrderIsForWhomMayGiveItAndForTheirFleets(t *testing.T) {
 			new(*access.NotFoundError)},
 		{"a limited token adopts nothing", access.Caller{Permissions: all, Fleets: []fleet.FleetAddress{"fleet.demo"}},
 			adopt, new(*access.DeniedError)},
-		{"no such instance", access.LocalUser("ada"), fleet.CapacityInstanceID("i2"), new(*access.NotFoundError)},
+		{"no such instance", access.LocalUser("ada"), ordertest.Replaced{Instance: "i2"}, new(*access.NotFoundError)},
 		{"no such fleet", access.LocalUser("ada"), orders.AdoptRequest{Fleet: "fleet.none"}, new(*access.NotFoundError)},
 		// The loop would wait a minute for an inspection that never comes.
 		{"no such provider", access.LocalUser("ada"),
@@ -104,7 +99,7 @@ func TestAnOrderIsNamedAsItWasTypedAndItsInstanceWhole(t *testing.T) {
 	}{
 		{orders.DrainRequest{Instance: "…1"}, "drain of the instance i1"},
 		{orders.DrainRequest{Instance: "…1", Force: true}, "drain --force of the instance i1"},
-		{fleet.CapacityInstanceID("…1"), "instance replace of the instance i1"},
+		{ordertest.Replaced{Instance: "…1"}, "instance replace of the instance i1"},
 		{orders.ResolveRequest{Instance: "…1", Outcome: orders.Created, Resource: "vm-1"},
 			"instance resolve --created vm-1 of the instance i1"},
 		{orders.ResolveRequest{Instance: "…1", Outcome: orders.NotCreated},

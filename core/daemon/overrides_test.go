@@ -11,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/orders"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/ordertest"
 )
 
 const badImage = "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
@@ -46,14 +47,7 @@ func withTwoFleets(t *testing.T, now *time.Time) *Daemon {
 	); err != nil {
 		t.Fatal(err)
 	}
-	op := fleet.Operation{ID: "k1", Kind: fleet.ProvisionOperation, Instance: "i1", Fleet: "f1", Request: []byte(`{}`)}
-	i := fleet.CapacityInstance{ID: "i1", Fleet: "f1", Provider: "local.here", Key: "k1", State: fleet.Healthy}
-	if err := m.store.Commit(
-		t.Context(),
-		store.Change{Instances: []fleet.CapacityInstance{i}, Operations: []fleet.Operation{op}},
-	); err != nil {
-		t.Fatal(err)
-	}
+	storeInstance(t, m)
 	return m
 }
 
@@ -97,11 +91,11 @@ func TestAnOverrideNeedsThePermissionOfItsFleet(t *testing.T) {
 			new(*access.NotFoundError)},
 		{"a limited token freezes no provider", limited, orders.FreezeProviderRequest{Provider: "local.here"},
 			new(*access.DeniedError)},
-		{"a limited token ends no provider's freeze", limited, cleared{orders.FreezeProviderRequest{Provider: "local.here"}},
+		{"a limited token ends no provider's freeze", limited, ordertest.Cleared{Request: orders.FreezeProviderRequest{Provider: "local.here"}},
 			new(*access.DeniedError)},
-		{"a limited token releases no image", limited, cleared{orders.QuarantineImageRequest{Image: badImage}},
+		{"a limited token releases no image", limited, ordertest.Cleared{Request: orders.QuarantineImageRequest{Image: badImage}},
 			new(*access.DeniedError)},
-		{"a reader ends no freeze", only(access.ReadFleets), cleared{freeze}, new(*access.DeniedError)},
+		{"a reader ends no freeze", only(access.ReadFleets), ordertest.Cleared{Request: freeze}, new(*access.DeniedError)},
 		{"a limited token quarantines no image", limited, orders.QuarantineImageRequest{Image: badImage},
 			new(*access.DeniedError)},
 		{"no such fleet", access.LocalUser("ada"), orders.FreezeFleetRequest{Fleet: "none"}, new(*access.NotFoundError)},
@@ -200,7 +194,7 @@ func TestPinEndsByTheEndOfItsInstancesID(t *testing.T) {
 	m := withTwoFleets(t, &now)
 	ctx := as(t, access.LocalUser("ada"))
 	for _, o := range []any{orders.PinRequest{Instance: "…1", For: time.Hour},
-		cleared{orders.PinRequest{Instance: "…1"}}} {
+		ordertest.Cleared{Request: orders.PinRequest{Instance: "…1"}}} {
 		if receipt, err := give(
 			ctx,
 			m.Orders(),
@@ -259,7 +253,7 @@ func TestAnOverrideIsAuditedShownAndCleared(t *testing.T) {
 		t.Errorf("pin %+v, %v", i.Pin, err)
 	}
 	for _, o := range all {
-		o = cleared{o}
+		o = ordertest.Cleared{Request: o}
 		if receipt := set(o); !receipt.Changed {
 			t.Errorf("%+v: %+v", o, receipt)
 		}

@@ -11,11 +11,12 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/workspacetest"
 )
 
 // Without its key an orphan is somebody else's: it is never removed.
 func TestAnOwnershipKeyIsNotDroppedUnderOrphans(t *testing.T) {
-	o := options(t)
+	o := workspacetest.Options(t)
 	at := now
 	o.Clock = func() time.Time { return at }
 	m := open(t, o)

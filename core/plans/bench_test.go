@@ -14,6 +14,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/workspacetest"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
@@ -111,7 +112,7 @@ func planOf(ctx context.Context, b *testing.B, o workspace.Options, sources []co
 // fleet is compared and planned. Goal: under 1 s and 300 MiB.
 func BenchmarkPlanOf1000FleetsAnd10000Instances(b *testing.B) {
 	const fleets, each = 1000, 10
-	o, sources := options(b), bigFile(fleets)
+	o, sources := workspacetest.Options(b), bigFile(fleets)
 	m := open(b, o)
 	first := planOf(b.Context(), b, o, sources)
 	if _, err := m.Store.ApplyDefinition(
@@ -136,7 +137,7 @@ func BenchmarkPlanOf1000FleetsAnd10000Instances(b *testing.B) {
 // BenchmarkStatusOf1000FleetsAnd10000Instances is what status does after the
 // store was loaded.
 func BenchmarkStatusOf1000FleetsAnd10000Instances(b *testing.B) {
-	o, sources := options(b), bigFile(1000)
+	o, sources := workspacetest.Options(b), bigFile(1000)
 	m := open(b, o)
 	first := planOf(b.Context(), b, o, sources)
 	if _, err := m.Store.ApplyDefinition(

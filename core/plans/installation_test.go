@@ -2,12 +2,9 @@ package plans
 
 import (
 	"context"
-	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -17,28 +14,6 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
-
-func options(t testing.TB) workspace.Options {
-	t.Helper()
-	state := filepath.Join(t.TempDir(), "state")
-	place, err := workspace.FindPlace(
-		state,
-		"demo",
-		func(name string) (string, bool) { return "/home/ci", name == "HOME" },
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(place.Run) })
-	return workspace.Options{
-		Place:        place,
-		Installation: "demo",
-		Version:      "0.1.0",
-		Command:      "test",
-		Clock:        time.Now,
-		Log:          slog.New(slog.DiscardHandler),
-	}
-}
 
 // installation is a store with who plans and applies, of which no loop runs.
 type installation struct {

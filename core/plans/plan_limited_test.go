@@ -12,6 +12,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/workspacetest"
 )
 
 // withToken is a submission whose scheduler's token is in a file of the manager.
@@ -29,7 +30,7 @@ scheduler "forgeyard" "main" {
 // The manager reads files with its own rights: anyone who may plan learns of each
 // whether it is there, its mode, and sometimes what is in it.
 func TestATokenThatMayOnlyReadLearnsNothingOfTheManagersFiles(t *testing.T) {
-	m := open(t, options(t))
+	m := open(t, workspacetest.Options(t))
 	defer m.Close()
 	there := filepath.Join(t.TempDir(), "there")
 	if err := os.WriteFile(there, []byte("pin42"), 0o600); err != nil {
@@ -68,7 +69,7 @@ func TestATokenThatMayOnlyReadLearnsNothingOfTheManagersFiles(t *testing.T) {
 
 // Blocks as they were applied are no news to anybody.
 func TestALimitedTokenPlansWithTheProvidersThatWereApplied(t *testing.T) {
-	m := open(t, options(t))
+	m := open(t, workspacetest.Options(t))
 	defer m.Close()
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte("a-token-of-a-queue"), 0o600); err != nil {
@@ -138,7 +139,7 @@ func TestLimitedPlanShowsNoAccountsNorOthersReservations(t *testing.T) {
 }
 
 func TestLimitedPlanShowsTheOrphansOfItsFleets(t *testing.T) {
-	m := open(t, options(t))
+	m := open(t, workspacetest.Options(t))
 	all := as(t, access.LocalUser("ada"))
 	p, err := m.Plan(all, submitted())
 	if err == nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/workspacetest"
 )
 
 // submitted are the files of an installation without fleets, which need no plugin.
@@ -59,7 +60,7 @@ func savedFrom(t testing.TB, m *installation, s Submission) SavedPlan {
 }
 
 func TestAPlanFileComesBackWholeAndHoldsNothingSensitive(t *testing.T) {
-	m := open(t, options(t))
+	m := open(t, workspacetest.Options(t))
 	defer m.Close()
 	saved := savedFrom(t, m, submitted())
 	path := filepath.Join(t.TempDir(), "plan")
@@ -91,7 +92,7 @@ func TestAPlanFileComesBackWholeAndHoldsNothingSensitive(t *testing.T) {
 }
 
 func TestNothingButAPlanFileIsOverwritten(t *testing.T) {
-	m := open(t, options(t))
+	m := open(t, workspacetest.Options(t))
 	defer m.Close()
 	saved := savedFrom(t, m, submitted())
 	dir := t.TempDir()
@@ -117,7 +118,7 @@ func TestNothingButAPlanFileIsOverwritten(t *testing.T) {
 }
 
 func TestADamagedPlanFileIsOneClearError(t *testing.T) {
-	m := open(t, options(t))
+	m := open(t, workspacetest.Options(t))
 	defer m.Close()
 	saved := savedFrom(t, m, submitted())
 	content, err := saved.Bytes()
@@ -169,7 +170,7 @@ func TestADamagedPlanFileIsOneClearError(t *testing.T) {
 // A plan file that somebody changed and sealed again could erase the lines above
 // it on the terminal of the person who approves it.
 func TestAPlanThatSteersTheTerminalIsRefusedAndNotPrinted(t *testing.T) {
-	m := open(t, options(t))
+	m := open(t, workspacetest.Options(t))
 	defer m.Close()
 	for name, tamper := range map[string]func(*SavedPlan, string){
 		"a sentence of the forecast": func(p *SavedPlan, evil string) {
@@ -209,7 +210,7 @@ func TestAPlanThatSteersTheTerminalIsRefusedAndNotPrinted(t *testing.T) {
 }
 
 func TestAPlanMayHaveLinesTabsAndAnyFile(t *testing.T) {
-	m := open(t, options(t))
+	m := open(t, workspacetest.Options(t))
 	defer m.Close()
 	s := submitted()
 	s.Sources[0].Bytes = append(s.Sources[0].Bytes, "# \x1b[1mloud\r\n"...)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/workspacetest"
 )
 
 var keyAgain = config.Variables{Assignments: []string{"key=another"}}
@@ -24,7 +25,7 @@ func applySaved(t *testing.T, m *installation, by string, p SavedPlan) (Receipt,
 }
 
 func TestASavedPlanIsAppliedOnceAndTellsWhoDidIt(t *testing.T) {
-	m := open(t, options(t))
+	m := open(t, workspacetest.Options(t))
 	defer m.Close()
 	p := savedFrom(t, m, submitted())
 	if _, err := applySaved(t, m, "bob", p); err != nil {
@@ -50,7 +51,7 @@ func TestASavedPlanIsAppliedOnceAndTellsWhoDidIt(t *testing.T) {
 // Without a use that is stored, a plan that changes nothing could be applied
 // again after its definition had come, gone, and come back.
 func TestASavedPlanWithoutChangesIsUsedUpToo(t *testing.T) {
-	m := open(t, options(t))
+	m := open(t, workspacetest.Options(t))
 	defer m.Close()
 	if _, err := applySaved(t, m, "bob", savedFrom(t, m, submitted())); err != nil {
 		t.Fatal(err)
@@ -70,7 +71,7 @@ func TestASavedPlanWithoutChangesIsUsedUpToo(t *testing.T) {
 }
 
 func TestOfManyAppliesOfOneSavedPlanOneWins(t *testing.T) {
-	m := open(t, options(t))
+	m := open(t, workspacetest.Options(t))
 	defer m.Close()
 	p := savedFrom(t, m, submitted())
 	results := make([]error, 5)
@@ -93,7 +94,7 @@ func TestOfManyAppliesOfOneSavedPlanOneWins(t *testing.T) {
 }
 
 func TestASensitiveVariableIsGivenAgainAndNothingElseIs(t *testing.T) {
-	m := open(t, options(t))
+	m := open(t, workspacetest.Options(t))
 	defer m.Close()
 	p := savedFrom(t, m, submitted())
 	for name, test := range map[string]struct {
@@ -134,7 +135,7 @@ func TestASensitiveVariableIsGivenAgainAndNothingElseIs(t *testing.T) {
 // Anyone who changes a plan file's sources can't make an apply do what it doesn't
 // show.
 func TestASavedPlanWithOtherFilesIsRefused(t *testing.T) {
-	m := open(t, options(t))
+	m := open(t, workspacetest.Options(t))
 	defer m.Close()
 	p := savedFrom(t, m, submitted())
 	p.Submission.Variables.Assignments = []string{"host=attacker.example"}
@@ -152,7 +153,7 @@ func TestASavedPlanWithOtherFilesIsRefused(t *testing.T) {
 }
 
 func TestAPlanOfAnInstallationOfTheSameNameIsRefused(t *testing.T) {
-	here, there := open(t, options(t)), open(t, options(t))
+	here, there := open(t, workspacetest.Options(t)), open(t, workspacetest.Options(t))
 	defer here.Close()
 	defer there.Close()
 	_, err := applySaved(t, there, "bob", savedFrom(t, here, submitted()))
@@ -165,7 +166,7 @@ func TestAPlanOfAnInstallationOfTheSameNameIsRefused(t *testing.T) {
 }
 
 func TestAStalePlanNamesTheApplyThatItDisagreesWith(t *testing.T) {
-	m := open(t, options(t))
+	m := open(t, workspacetest.Options(t))
 	defer m.Close()
 	if _, err := applySaved(t, m, "ada", savedFrom(t, m, submitted())); err != nil {
 		t.Fatal(err)

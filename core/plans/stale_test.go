@@ -11,6 +11,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/workspacetest"
 )
 
 func TestAStalePlanNamesWhoAppliedWhatAndWhen(t *testing.T) {
@@ -73,7 +74,7 @@ func TestALimitedCallerTakesNoFleetOverAndIsShownNoOther(t *testing.T) {
 }
 
 func TestStalePlanTellsALimitedCallerOfTheirFleetsOnly(t *testing.T) {
-	m := open(t, options(t))
+	m := open(t, workspacetest.Options(t))
 	one, two := fleet.RunnerFleet{Address: "fleet.one"}, fleet.RunnerFleet{Address: "fleet.two"}
 	for serial, fleets := range [][]fleet.RunnerFleet{nil, {one, two}} {
 		d := fleet.Definition{Installation: "demo", Fleets: fleets}
