@@ -98,13 +98,6 @@ FIRST ?= 2000
 soak:
 	$(GO) test -count=1 -timeout 24h -run '^TestEveryInvariantHoldsForEverySeed$$' ./core/testonly/simulation -seeds $(SEEDS) -first $(FIRST)
 
-# Whether the simulation decides as it did at the commit BASE, whatever the words.
-BASE ?= 4f37818
-.PHONY: compare-decisions
-compare-decisions: SEEDS = 200
-compare-decisions:
-	.ci/compare-decisions $(BASE) $(SEEDS)
-
 # More inputs of the property tests than the tests draw: SEEDS times others.
 .PHONY: explore
 explore: SEEDS = 100
