@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/argument"
 	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
 	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/cmd/internal/usage"
@@ -66,7 +67,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(args)
 	c, err := root.ExecuteContextC(ctx)
-	err = asTyped(c, err)
+	err = argument.AsTyped(c, err)
 	code := exitCode(ctx, err)
 	var (
 		status exitStatus

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/argument"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
 	"github.com/forgeyard/forgeyard-fleet/core/query"
@@ -44,7 +45,7 @@ func (a *app) eventsCommand() *cobra.Command {
 	lookFlags(c, &flags.json)
 	c.Flags().BoolVar(&flags.follow, "follow", false, "show new events as they happen")
 	c.Flags().StringVar(&flags.query.Fleet, "fleet", "", "show only the events of this fleet")
-	numberFlag(c.Flags(), &flags.query.Limit, "limit", 1, 1000, "number of events, the newest ones")
+	argument.NumberFlag(c.Flags(), &flags.query.Limit, "limit", 1, 1000, "number of events, the newest ones")
 	a.completes(c, nil, "fleet", a.fleetNames)
 	return c
 }

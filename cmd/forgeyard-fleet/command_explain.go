@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/argument"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
@@ -28,7 +29,7 @@ func (a *app) explainCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if fleets, err = only(fleets, args[0]); err != nil {
+				if fleets, err = argument.Fleet(fleets, args[0]); err != nil {
 					return err
 				}
 				f := fleets[0]

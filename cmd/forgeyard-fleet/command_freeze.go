@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/argument"
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
@@ -66,7 +67,7 @@ func (a *app) freezeCommand() *cobra.Command {
 	c.Flags().BoolVar(&scaleUpOnly, "scale-up-only", false, "allow starts; prevent removals only")
 	c.Flags().BoolVar(&clear, "clear", false, "clear the freeze")
 	c.MarkFlagsMutuallyExclusive("clear", "scale-up-only")
-	sentAs(c, "provider", "id")
+	argument.SentAs(c, "provider", "id")
 	a.completes(c, a.fleetNames, "provider", a.providerNames)
 	return c
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/argument"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/query"
@@ -80,7 +81,7 @@ func (a *app) instanceListCommand() *cobra.Command {
 	lookFlags(c, &asJSON)
 	c.Flags().StringVar(&fleetName, "fleet", "", "list only the instances of this fleet")
 	c.Flags().BoolVar(&everything, "all", false, "list ended instances too, the newest first")
-	numberFlag(c.Flags(), &limit, "limit", 1, 1000, "with --all: maximum number of instances")
+	argument.NumberFlag(c.Flags(), &limit, "limit", 1, 1000, "with --all: maximum number of instances")
 	c.Flags().StringVar(&before, "before", "", "with --all: list instances older than the one with this id")
 	a.completes(c, nil, "fleet", a.fleetNames)
 	a.completes(c, nil, "before", a.instanceIDs)

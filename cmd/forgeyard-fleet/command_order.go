@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/argument"
 	"github.com/forgeyard/forgeyard-fleet/core/daemon"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
@@ -77,7 +78,7 @@ func (a *app) instanceResolveCommand() *cobra.Command {
 	c.Flags().StringVar(&created, "created", "", "the request created the resource with this id at the provider")
 	c.Flags().BoolVar(&notCreated, "not-created", false, "the request created nothing")
 	c.Flags().BoolVar(&gone, "gone", false, "the resource no longer exists")
-	sentAs(c, "created", "outcome", "provider_instance")
+	argument.SentAs(c, "created", "outcome", "provider_instance")
 	c.MarkFlagsOneRequired("created", "not-created", "gone")
 	c.MarkFlagsMutuallyExclusive("created", "not-created", "gone")
 	return c

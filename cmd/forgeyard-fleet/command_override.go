@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/argument"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/orders"
 )
@@ -30,7 +31,7 @@ func (f *overrideFlags) register(c *cobra.Command, asks, gives bool) {
 		f.asks(c)
 	}
 	if gives {
-		c.Flags().Var(reasonFlag{&f.reason}, "reason", "why, shown to others")
+		c.Flags().Var(argument.ReasonFlag{Into: &f.reason}, "reason", "why, shown to others")
 	}
 }
 
@@ -109,9 +110,9 @@ func (a *app) scaleCommand() *cobra.Command {
 		},
 	}
 	flags.register(c, true, true)
-	numberFlag(c.Flags(), &least, "min", 0, orders.MostInstances, "minimum number of instances")
-	numberFlag(c.Flags(), &most, "max", 0, orders.MostInstances, "maximum number of instances")
-	spanFlag(c.Flags(), &o.For, "for", 1, orders.LongestOverride, "how long the override lasts, for example 2h")
+	argument.NumberFlag(c.Flags(), &least, "min", 0, orders.MostInstances, "minimum number of instances")
+	argument.NumberFlag(c.Flags(), &most, "max", 0, orders.MostInstances, "maximum number of instances")
+	argument.SpanFlag(c.Flags(), &o.For, "for", 1, orders.LongestOverride, "how long the override lasts, for example 2h")
 	c.Flags().BoolVar(&clear, "clear", false, "end the override early")
 	for _, other := range []string{"min", "max", "for"} {
 		c.MarkFlagsMutuallyExclusive("clear", other)
@@ -146,7 +147,7 @@ func (a *app) pinCommand() *cobra.Command {
 		},
 	}
 	flags.register(c, false, true)
-	spanFlag(c.Flags(), &o.For, "for", 1, orders.LongestOverride, "how long the pin lasts")
+	argument.SpanFlag(c.Flags(), &o.For, "for", 1, orders.LongestOverride, "how long the pin lasts")
 	c.Flags().BoolVar(&clear, "clear", false, "end the pin early")
 	c.MarkFlagsMutuallyExclusive("clear", "for")
 	a.completes(c, a.instanceIDs, "", nil)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/argument"
 	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
@@ -59,10 +60,10 @@ func (a *app) reservationCreateCommand() *cobra.Command {
 	f := c.Flags()
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.StringVar(&r.Class, "class", "", "name of the capacity class")
-	numberFlag(f, &r.Quantity, "quantity", 1, orders.MostInstances, "number of instances")
+	argument.NumberFlag(f, &r.Quantity, "quantity", 1, orders.MostInstances, "number of instances")
 	f.StringVar(&start, "start", "", "when the instances must be ready")
 	f.StringVar(&end, "end", "", "when the reservation ends")
-	spanFlag(
+	argument.SpanFlag(
 		f,
 		&r.LeadTime,
 		"lead-time",
@@ -75,8 +76,8 @@ func (a *app) reservationCreateCommand() *cobra.Command {
 	f.StringVar(&r.Scope.Project, "project", "", "project the reservation is for")
 	f.BoolVar(&r.Dedicated, "dedicated", false, "use only fleets dedicated to the tenant or project")
 	f.BoolVar(&shared, "shared", false, "let other jobs use the instances too (the default)")
-	f.Var(reasonFlag{&r.Reason}, "reason", "why, shown to others")
-	sentAs(c, "class", "capacity_class")
+	f.Var(argument.ReasonFlag{Into: &r.Reason}, "reason", "why, shown to others")
+	argument.SentAs(c, "class", "capacity_class")
 	c.MarkFlagsMutuallyExclusive("dedicated", "shared")
 	c.MarkFlagsMutuallyExclusive("tenant", "project")
 	for _, needed := range []string{"class", "quantity", "start", "end"} {

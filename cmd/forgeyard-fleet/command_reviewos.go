@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/reviewosfile"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler/reviewos"
 )
@@ -46,7 +47,7 @@ func (a *app) reviewosApplyCommand() *cobra.Command {
 			"listed as drift and not touched.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			file, err := readReviewOSFile(args[0])
+			file, err := reviewosfile.Read(args[0])
 			if err != nil {
 				return err
 			}
@@ -61,18 +62,18 @@ func (a *app) reviewosApplyCommand() *cobra.Command {
 }
 
 // applyReviewOS shows what a file changes, and does it unless it is only planned.
-func (a *app) applyReviewOS(ctx context.Context, client *reviewos.Client, file reviewosFile, plan bool) error {
+func (a *app) applyReviewOS(ctx context.Context, client *reviewos.Client, file reviewosfile.File, plan bool) error {
 	shape, err := client.Shape(ctx)
 	if err != nil {
 		return err
 	}
-	changes, drift := reviewosChanges(file, shape)
+	changes, drift := reviewosfile.Changes(file, shape)
 	for n, change := range changes {
-		a.printf("  %s\n", change.words)
+		a.printf("  %s\n", change.Words)
 		if plan {
 			continue
 		}
-		if err := change.do(ctx, client); err != nil {
+		if err := change.Do(ctx, client); err != nil {
 			return fmt.Errorf("%d of %d changes made; the next apply makes the others: %w", n, len(changes), err)
 		}
 	}

@@ -208,16 +208,3 @@ func TestReviewOSTokenNeedsHTTPS(t *testing.T) {
 		t.Errorf("%d\n%s", code, err)
 	}
 }
-
-// FuzzReviewOSFile: whatever is in a file, nothing panics.
-func FuzzReviewOSFile(f *testing.F) {
-	f.Add([]byte(pageFile))
-	f.Add([]byte("pools: &a [*a]\n"))
-	f.Add([]byte("pools:\n- queues:\n  - {}\n"))
-	f.Fuzz(func(_ *testing.T, content []byte) {
-		file, err := parseReviewOSFile("fleet.yml", content)
-		if err == nil {
-			reviewosChanges(file, reviewos.Shape{})
-		}
-	})
-}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/argument"
 	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
 	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -116,11 +117,11 @@ func (f simulateFlags) settings() (replay.Settings, error) {
 	case f.trace == "":
 		return s, errors.New("--trace FILE is required: a CSV file with the jobs; docs/simulate.md shows how to export it")
 	case f.boot < 0 || f.boot > longest:
-		return s, fmt.Errorf("--boot %s: must be 0 ≤ boot ≤ %s", f.boot, hours(longest))
+		return s, fmt.Errorf("--boot %s: must be 0 ≤ boot ≤ %s", f.boot, argument.Hours(longest))
 	case f.step < time.Second || f.step > time.Hour:
 		return s, fmt.Errorf("--step %s: must be 1s ≤ step ≤ 1h", f.step)
 	case f.relaunch < 0 || f.relaunch > longest:
-		return s, fmt.Errorf("--relaunch %s: must be 0 ≤ relaunch ≤ %s", f.relaunch, hours(longest))
+		return s, fmt.Errorf("--relaunch %s: must be 0 ≤ relaunch ≤ %s", f.relaunch, argument.Hours(longest))
 	}
 	for _, one := range []struct {
 		flag, text string

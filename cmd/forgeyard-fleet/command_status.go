@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/argument"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
@@ -28,7 +26,7 @@ func (a *app) statusCommand() *cobra.Command {
 					return err
 				}
 				if len(args) == 1 {
-					if fleets, err = only(fleets, args[0]); err != nil {
+					if fleets, err = argument.Fleet(fleets, args[0]); err != nil {
 						return err
 					}
 					decisions, err := look.Decisions(ctx, fleets[0].Address, lastDecisions)
@@ -100,33 +98,7 @@ func (a *app) look(c *cobra.Command, do func(context.Context, installation.Reade
 func fleetIsThere(ctx context.Context, look installation.Reader, name string) error {
 	fleets, err := look.Fleets(ctx)
 	if err == nil {
-		_, err = only(fleets, name)
+		_, err = argument.Fleet(fleets, name)
 	}
 	return err
-}
-
-// only is the fleet of a name or address.
-func only(fleets []view.Fleet, name string) ([]view.Fleet, error) {
-	n := slices.IndexFunc(fleets, func(f view.Fleet) bool { return string(f.Address) == name || f.Address.Name() == name })
-	if n >= 0 {
-		return fleets[n : n+1], nil
-	}
-	e := &noFleetError{name: name}
-	for _, f := range fleets {
-		e.there = append(e.there, f.Address.Name())
-	}
-	return nil, e
-}
-
-// noFleetError says that no fleet has a name, and which names fleets have.
-type noFleetError struct {
-	name  string
-	there []string
-}
-
-func (e *noFleetError) Error() string {
-	if len(e.there) == 0 {
-		return fmt.Sprintf("fleet %q not found; no fleets exist. Add a fleet block and run:\n  forgeyard-fleet apply", e.name)
-	}
-	return fmt.Sprintf("fleet %q not found; fleets: %s", e.name, strings.Join(e.there, ", "))
 }

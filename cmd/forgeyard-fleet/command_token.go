@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/argument"
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
@@ -68,7 +69,7 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 		},
 	}
 	host.register(c.Flags())
-	sentAs(c, "join", "host")
+	argument.SentAs(c, "join", "host")
 	c.Flags().
 		StringSliceVar(&permissions, "permission", nil,
 			"permissions, repeated or separated by commas; required without --join: "+strings.Join(names, ", "))
@@ -76,7 +77,7 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 		StringSliceVar(&fleets, "fleet", nil,
 			"limit the token to this fleet, as fleet.NAME; can be repeated. With --join: the fleet that the machine joins")
 	wanted.For = 30 * 24 * time.Hour
-	spanFlag(c.Flags(), &wanted.For, "for", 0, access.LongestToken, "how long the token is valid; 0: until it is deleted")
+	argument.SpanFlag(c.Flags(), &wanted.For, "for", 0, access.LongestToken, "how long the token is valid; 0: until it is deleted")
 	_ = c.RegisterFlagCompletionFunc("permission", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	a.completes(c, nil, "fleet", a.fleetAddresses)
 	return c

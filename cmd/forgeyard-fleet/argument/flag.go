@@ -1,4 +1,4 @@
-package main
+package argument
 
 import (
 	"errors"
@@ -21,8 +21,8 @@ type number struct {
 	least, most int
 }
 
-// numberFlag adds one whose default is what into has.
-func numberFlag(flags *pflag.FlagSet, into *int, name string, least, most int, usage string) {
+// NumberFlag adds one whose default is what into has.
+func NumberFlag(flags *pflag.FlagSet, into *int, name string, least, most int, usage string) {
 	flags.Var(&number{name, into, least, most}, name, usage)
 }
 
@@ -51,9 +51,9 @@ type timespan struct {
 	least, most time.Duration
 }
 
-// spanFlag adds one whose default is what into has. With least = 0 none at all may
+// SpanFlag adds one whose default is what into has. With least = 0 none at all may
 // be given, too.
-func spanFlag(flags *pflag.FlagSet, into *time.Duration, name string, least, most time.Duration, usage string) {
+func SpanFlag(flags *pflag.FlagSet, into *time.Duration, name string, least, most time.Duration, usage string) {
 	flags.Var(&timespan{name, into, least, most}, name, usage)
 }
 
@@ -67,14 +67,14 @@ func (s *timespan) Set(text string) error {
 		if s.least <= 0 {
 			least = "0 ≤"
 		}
-		return fmt.Errorf("must be %s %s ≤ %s (%d days)", least, s.name, hours(s.most), s.most/(24*time.Hour))
+		return fmt.Errorf("must be %s %s ≤ %s (%d days)", least, s.name, Hours(s.most), s.most/(24*time.Hour))
 	}
 	*s.into = value
 	return nil
 }
 
-// hours is a whole number of hours, as it can be typed.
-func hours(d time.Duration) string { return fmt.Sprintf("%dh", d/time.Hour) }
+// Hours is a whole number of hours, as it can be typed.
+func Hours(d time.Duration) string { return fmt.Sprintf("%dh", d/time.Hour) }
 
 func (s *timespan) String() string {
 	if s.into == nil || *s.into == 0 {
@@ -85,22 +85,22 @@ func (s *timespan) String() string {
 
 func (s *timespan) Type() string { return "duration" }
 
-// reasonFlag is a flag with a sentence for others to read.
-type reasonFlag struct{ into *string }
+// ReasonFlag is a flag with a sentence for others to read.
+type ReasonFlag struct{ Into *string }
 
-func (r reasonFlag) Set(text string) error {
+func (r ReasonFlag) Set(text string) error {
 	if why := orders.TextProblem(text); why != "" {
 		return errors.New(why)
 	}
-	*r.into = text
+	*r.Into = text
 	return nil
 }
 
-func (r reasonFlag) String() string {
-	if r.into == nil {
+func (r ReasonFlag) String() string {
+	if r.Into == nil {
 		return ""
 	}
-	return *r.into
+	return *r.Into
 }
 
-func (r reasonFlag) Type() string { return "string" }
+func (r ReasonFlag) Type() string { return "string" }

@@ -1,4 +1,4 @@
-package main
+package reviewosfile
 
 import (
 	"context"
@@ -8,15 +8,15 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler/reviewos"
 )
 
-// reviewosChange is one thing that an instance has to do to be what the file says.
-type reviewosChange struct {
-	words string
-	do    func(context.Context, *reviewos.Client) error
+// Change is one thing that an instance has to do to be what the file says.
+type Change struct {
+	Words string
+	Do    func(context.Context, *reviewos.Client) error
 }
 
-// reviewosChanges compares a file with an instance. What the file doesn't mention
+// Changes compares a file with an instance. What the file doesn't mention
 // is drift, and not touched: no change removes anything.
-func reviewosChanges(file reviewosFile, shape reviewos.Shape) (changes []reviewosChange, drift []string) {
+func Changes(file File, shape reviewos.Shape) (changes []Change, drift []string) {
 	for _, pool := range file.Pools {
 		at := slices.IndexFunc(shape.Pools, func(p reviewos.ShapePool) bool { return p.Name == pool.Name })
 		if at < 0 {
@@ -37,10 +37,10 @@ func reviewosChanges(file reviewosFile, shape reviewos.Shape) (changes []reviewo
 			}
 		}
 	}
-	return changes, reviewosDrift(file, shape)
+	return changes, driftOf(file, shape)
 }
 
-func newPool(pool reviewosPool) reviewosChange {
+func newPool(pool Pool) Change {
 	words := fmt.Sprintf("create the pool %q", pool.Name)
 	if pool.SignedSteps {
 		words += ", which requires signed steps"
@@ -54,7 +54,7 @@ func newPool(pool reviewosPool) reviewosChange {
 	for _, repository := range pool.Repositories {
 		words += "\n    for the repository " + repository
 	}
-	return reviewosChange{words: words, do: func(ctx context.Context, c *reviewos.Client) error {
+	return Change{Words: words, Do: func(ctx context.Context, c *reviewos.Client) error {
 		id, err := c.CreatePool(
 			ctx,
 			reviewos.ShapePool{Name: pool.Name, Description: pool.Description, RequireSignedSteps: pool.SignedSteps},
@@ -62,12 +62,12 @@ func newPool(pool reviewosPool) reviewosChange {
 		if err != nil {
 			return err
 		}
-		inside, _ := reviewosChanges(
-			reviewosFile{Pools: []reviewosPool{{Name: pool.Name, Queues: pool.Queues, Repositories: pool.Repositories}}},
+		inside, _ := Changes(
+			File{Pools: []Pool{{Name: pool.Name, Queues: pool.Queues, Repositories: pool.Repositories}}},
 			reviewos.Shape{Pools: []reviewos.ShapePool{{ID: id, Name: pool.Name}}},
 		)
 		for _, change := range inside {
-			if err := change.do(ctx, c); err != nil {
+			if err := change.Do(ctx, c); err != nil {
 				return err
 			}
 		}
@@ -75,7 +75,7 @@ func newPool(pool reviewosPool) reviewosChange {
 	}}
 }
 
-func changedPool(pool reviewosPool, there reviewos.ShapePool) reviewosChange {
+func changedPool(pool Pool, there reviewos.ShapePool) Change {
 	wanted := there
 	words := fmt.Sprintf("change the pool %q:", pool.Name)
 	if pool.describes && pool.Description != there.Description {
@@ -86,25 +86,25 @@ func changedPool(pool reviewosPool, there reviewos.ShapePool) reviewosChange {
 		wanted.RequireSignedSteps = pool.SignedSteps
 		words += fmt.Sprintf("\n    require_signed_steps: %t → %t", there.RequireSignedSteps, pool.SignedSteps)
 	}
-	return reviewosChange{
-		words: words,
-		do:    func(ctx context.Context, c *reviewos.Client) error { return c.UpdatePool(ctx, wanted) },
+	return Change{
+		Words: words,
+		Do:    func(ctx context.Context, c *reviewos.Client) error { return c.UpdatePool(ctx, wanted) },
 	}
 }
 
-func newRepository(pool reviewosPool, repository string, id int64) reviewosChange {
-	return reviewosChange{words: fmt.Sprintf("let the repository %s use the pool %q", repository, pool.Name),
-		do: func(ctx context.Context, c *reviewos.Client) error { return c.AssignRepository(ctx, id, repository) }}
+func newRepository(pool Pool, repository string, id int64) Change {
+	return Change{Words: fmt.Sprintf("let the repository %s use the pool %q", repository, pool.Name),
+		Do: func(ctx context.Context, c *reviewos.Client) error { return c.AssignRepository(ctx, id, repository) }}
 }
 
-func queueChanges(pool reviewosPool, queue reviewosQueue, there reviewos.ShapePool) []reviewosChange {
+func queueChanges(pool Pool, queue Queue, there reviewos.ShapePool) []Change {
 	at := slices.IndexFunc(there.Queues, func(q reviewos.ShapeQueue) bool { return q.Name == queue.Name })
 	if at < 0 {
 		words := fmt.Sprintf("create the queue %q in the pool %q", queue.Name, pool.Name)
 		if queue.Paused {
 			words += ", paused: " + queue.Reason
 		}
-		return []reviewosChange{{words: words, do: func(ctx context.Context, c *reviewos.Client) error {
+		return []Change{{Words: words, Do: func(ctx context.Context, c *reviewos.Client) error {
 			id, err := c.CreateQueue(ctx, there.ID, queue.Name)
 			if err != nil || !queue.Paused {
 				return err
@@ -116,28 +116,28 @@ func queueChanges(pool reviewosPool, queue reviewosQueue, there reviewos.ShapePo
 	paused := is.State == reviewos.QueuePaused
 	switch {
 	case queue.Paused && (!paused || is.Reason != queue.Reason):
-		return []reviewosChange{{words: fmt.Sprintf("pause the queue %q: %s", queue.Name, queue.Reason),
-			do: func(ctx context.Context, c *reviewos.Client) error {
+		return []Change{{Words: fmt.Sprintf("pause the queue %q: %s", queue.Name, queue.Reason),
+			Do: func(ctx context.Context, c *reviewos.Client) error {
 				return c.PauseQueue(ctx, is.ID, queue.Name, queue.Reason)
 			}}}
 	case queue.states && !queue.Paused && paused:
-		return []reviewosChange{{words: fmt.Sprintf("resume the queue %q, which was paused: %s", queue.Name, is.Reason),
-			do: func(ctx context.Context, c *reviewos.Client) error { return c.ResumeQueue(ctx, is.ID, queue.Name) }}}
+		return []Change{{Words: fmt.Sprintf("resume the queue %q, which was paused: %s", queue.Name, is.Reason),
+			Do: func(ctx context.Context, c *reviewos.Client) error { return c.ResumeQueue(ctx, is.ID, queue.Name) }}}
 	}
 	return nil
 }
 
-// reviewosDrift lists what an instance has and the file doesn't mention.
-func reviewosDrift(file reviewosFile, shape reviewos.Shape) (drift []string) {
+// driftOf lists what an instance has and the file doesn't mention.
+func driftOf(file File, shape reviewos.Shape) (drift []string) {
 	for _, there := range shape.Pools {
-		at := slices.IndexFunc(file.Pools, func(p reviewosPool) bool { return p.Name == there.Name })
+		at := slices.IndexFunc(file.Pools, func(p Pool) bool { return p.Name == there.Name })
 		if at < 0 {
 			drift = append(drift, fmt.Sprintf("the pool %q", there.Name))
 			continue
 		}
 		pool := file.Pools[at]
 		for _, queue := range there.Queues {
-			n := slices.IndexFunc(pool.Queues, func(q reviewosQueue) bool { return q.Name == queue.Name })
+			n := slices.IndexFunc(pool.Queues, func(q Queue) bool { return q.Name == queue.Name })
 			switch {
 			case n < 0:
 				drift = append(drift, fmt.Sprintf("the queue %q of the pool %q", queue.Name, pool.Name))

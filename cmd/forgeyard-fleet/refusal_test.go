@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/argument"
 	"github.com/forgeyard/forgeyard-fleet/core/api"
 	"github.com/forgeyard/forgeyard-fleet/core/problem"
 )
@@ -75,7 +76,7 @@ func TestEveryRequestMemberHasAFlagOrArgument(t *testing.T) {
 				if member == "$schema" || member == "force" || member == "remove" {
 					continue // a yes or no can't be wrong
 				}
-				if word, _ := typedAs(c, "body."+member); word == "" {
+				if word, _ := argument.TypedAs(c, "body."+member); word == "" {
 					t.Errorf("%s: no flag or argument of %s is known to be body.%s", at, command, member)
 				}
 				told++
@@ -120,7 +121,7 @@ func TestRefusedValueIsShownAsItWasTyped(t *testing.T) {
 				Fields: []problem.Field{{Location: test.location, Message: test.message}},
 			},
 		}
-		if got := asTyped(c, refusal).Error(); !strings.Contains(got, test.want) {
+		if got := argument.AsTyped(c, refusal).Error(); !strings.Contains(got, test.want) {
 			t.Errorf("%s: %s\n%s\nwant %s", test.command, test.location, got, test.want)
 		}
 	}

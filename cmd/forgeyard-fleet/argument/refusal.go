@@ -1,4 +1,4 @@
-package main
+package argument
 
 import (
 	"errors"
@@ -23,15 +23,15 @@ import (
 // request that no rule finds it by.
 const requestMember = "forgeyard_request_member"
 
-// sentAs says which members of the request a flag's value goes into.
-func sentAs(c *cobra.Command, flag string, members ...string) {
+// SentAs says which members of the request a flag's value goes into.
+func SentAs(c *cobra.Command, flag string, members ...string) {
 	_ = c.Flags().SetAnnotation(flag, requestMember, members) // it is there: the command made it
 }
 
-// asTyped rewrites a refusal of single values with the flags and arguments of the command
+// AsTyped rewrites a refusal of single values with the flags and arguments of the command
 // that sent them. Other errors stay as they are, and so does a refusal of values that
 // weren't typed, such as the contents of files.
-func asTyped(c *cobra.Command, err error) error {
+func AsTyped(c *cobra.Command, err error) error {
 	refusal, ok := errors.AsType[*api.Problem](err)
 	if !ok || c == nil {
 		return directoryMeant(c, err)
@@ -42,7 +42,7 @@ func asTyped(c *cobra.Command, err error) error {
 		if member, absent := absentMember(message); absent {
 			location, message = location+"."+member, "is required"
 		}
-		word, meaning := typedAs(c, location)
+		word, meaning := TypedAs(c, location)
 		if word == "" {
 			return err
 		}
@@ -61,9 +61,9 @@ func absentMember(message string) (string, bool) {
 	return member, begins && ends
 }
 
-// typedAs is the flag, or the argument in capitals, whose value a member of a request
+// TypedAs is the flag, or the argument in capitals, whose value a member of a request
 // has, and what the flag is for; "": none.
-func typedAs(c *cobra.Command, location string) (word, meaning string) {
+func TypedAs(c *cobra.Command, location string) (word, meaning string) {
 	part, member, _ := strings.Cut(location, ".")
 	member, _, _ = strings.Cut(member, ".")
 	member, _, _ = strings.Cut(member, "[")
@@ -117,7 +117,7 @@ func inPlainWords(message string) string {
 // directoryMeant explains --dir if a command was given a directory of fleet files as its
 // argument, as plan and apply take it. Other errors stay as they are.
 func directoryMeant(c *cobra.Command, err error) error {
-	var absent *noFleetError
+	var absent *NoFleetError
 	var missing *access.NotFoundError
 	found := errors.Is(err, config.ErrNoSources) || errors.Is(err, workspace.ErrNothingApplied) ||
 		errors.As(err, &absent) ||

@@ -1,4 +1,4 @@
-package main
+package reviewosfile
 
 import (
 	"bytes"
@@ -15,23 +15,25 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler/reviewos"
 )
 
-// reviewosFile is a ReviewOS fleet file: its pools, and the queues of each.
-type reviewosFile struct {
-	Pools []reviewosPool
+// File is a ReviewOS fleet file: its pools, and the queues of each.
+type File struct {
+	Pools []Pool
 }
 
-type reviewosPool struct {
+// Pool is a pool with its queues, and the repositories that may use it.
+type Pool struct {
 	Name         string
 	Description  string
 	SignedSteps  bool
-	Queues       []reviewosQueue
+	Queues       []Queue
 	Repositories []string
 	// describes and signs say that the file speaks of the description and of signed
 	// steps: what it doesn't speak of is left as it is.
 	describes, signs bool
 }
 
-type reviewosQueue struct {
+// Queue is a queue of a pool; Reason says why it is paused.
+type Queue struct {
 	Name   string
 	Paused bool
 	Reason string
@@ -42,9 +44,9 @@ type reviewosQueue struct {
 // mostFleetFile bounds a file, in bytes.
 const mostFleetFile = 1 << 20
 
-// readReviewOSFile reads a fleet file. Every mistake of it is one line with its
+// Read reads a fleet file. Every mistake of it is one line with its
 // place.
-func readReviewOSFile(path string) (reviewosFile, error) {
+func Read(path string) (File, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > mostFleetFile {
 		err = fmt.Errorf("it has %d bytes, and %d is the most that is read", info.Size(), mostFleetFile)
@@ -54,18 +56,18 @@ func readReviewOSFile(path string) (reviewosFile, error) {
 		content, err = os.ReadFile(path)
 	}
 	if err != nil {
-		return reviewosFile{}, fmt.Errorf("read the fleet file %s: %w", path, err)
+		return File{}, fmt.Errorf("read the fleet file %s: %w", path, err)
 	}
-	return parseReviewOSFile(path, content)
+	return parse(path, content)
 }
 
-func parseReviewOSFile(path string, content []byte) (reviewosFile, error) {
+func parse(path string, content []byte) (File, error) {
 	var document, another yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(content))
 	err := decoder.Decode(&document)
 	if err == nil {
 		if err = decoder.Decode(&another); err == nil {
-			return reviewosFile{}, fmt.Errorf(
+			return File{}, fmt.Errorf(
 				"%s:%d:1: a second document begins here, which nothing would read; put all pools below one \"pools:\"",
 				path,
 				max(1, another.Line),
@@ -73,10 +75,10 @@ func parseReviewOSFile(path string, content []byte) (reviewosFile, error) {
 		}
 	}
 	if !errors.Is(err, io.EOF) {
-		return reviewosFile{}, fmt.Errorf("%s: %s", path, strings.TrimPrefix(err.Error(), "yaml: "))
+		return File{}, fmt.Errorf("%s: %s", path, strings.TrimPrefix(err.Error(), "yaml: "))
 	}
-	r := &fleetFileReader{path: path}
-	var file reviewosFile
+	r := &reader{path: path}
+	var file File
 	if len(document.Content) == 0 {
 		r.fail(&document, "the file is empty; it begins with \"pools:\"")
 	} else {
@@ -90,20 +92,20 @@ func parseReviewOSFile(path string, content []byte) (reviewosFile, error) {
 	return file, errors.Join(r.mistakes...)
 }
 
-// fleetFileReader collects the mistakes of a file.
-type fleetFileReader struct {
+// reader collects the mistakes of a file.
+type reader struct {
 	path     string
 	mistakes []error
 }
 
-func (r *fleetFileReader) fail(at *yaml.Node, format string, args ...any) {
+func (r *reader) fail(at *yaml.Node, format string, args ...any) {
 	r.mistakes = append(
 		r.mistakes,
 		fmt.Errorf("%s:%d:%d: %s", r.path, max(1, at.Line), max(1, at.Column), fmt.Sprintf(format, args...)),
 	)
 }
 
-func (r *fleetFileReader) pool(at *yaml.Node) (p reviewosPool) {
+func (r *reader) pool(at *yaml.Node) (p Pool) {
 	r.object(at, "a pool", map[string]func(*yaml.Node){
 		"name":                 func(n *yaml.Node) { p.Name = r.text(n, "name") },
 		"description":          func(n *yaml.Node) { p.Description, p.describes = r.text(n, "description"), true },
@@ -121,7 +123,7 @@ func (r *fleetFileReader) pool(at *yaml.Node) (p reviewosPool) {
 	return p
 }
 
-func (r *fleetFileReader) queue(at *yaml.Node) (q reviewosQueue) {
+func (r *reader) queue(at *yaml.Node) (q Queue) {
 	r.object(at, "a queue", map[string]func(*yaml.Node){
 		"name":   func(n *yaml.Node) { q.Name = r.text(n, "name") },
 		"reason": func(n *yaml.Node) { q.Reason = r.text(n, "reason") },
@@ -150,7 +152,7 @@ func (r *fleetFileReader) queue(at *yaml.Node) (q reviewosQueue) {
 	return q
 }
 
-func (r *fleetFileReader) repository(n *yaml.Node) string {
+func (r *reader) repository(n *yaml.Node) string {
 	text := r.text(n, "a repository")
 	if owner, name, _ := strings.Cut(text, "/"); text != "" && (owner == "" || name == "" || strings.Contains(name, "/")) {
 		r.fail(n, "%.60q is not a repository; write its owner and its name, as in acme/api", text)
@@ -160,7 +162,7 @@ func (r *fleetFileReader) repository(n *yaml.Node) string {
 
 // object reads the keys of a mapping. An unknown one is a mistake: it would
 // do nothing, and somebody meant something by it.
-func (r *fleetFileReader) object(at *yaml.Node, what string, keys map[string]func(*yaml.Node)) {
+func (r *reader) object(at *yaml.Node, what string, keys map[string]func(*yaml.Node)) {
 	if at.Kind != yaml.MappingNode {
 		r.fail(at, "%s must be keys with values", what)
 		return
@@ -200,7 +202,7 @@ func nearest(wrong string, keys map[string]func(*yaml.Node)) string {
 	return "; it has " + strings.Join(known, ", ")
 }
 
-func (r *fleetFileReader) each(at *yaml.Node, what string, read func(*yaml.Node)) {
+func (r *reader) each(at *yaml.Node, what string, read func(*yaml.Node)) {
 	if at.Kind != yaml.SequenceNode {
 		r.fail(at, "%s must be a list, each line of which begins with \"- \"", what)
 		return
@@ -210,7 +212,7 @@ func (r *fleetFileReader) each(at *yaml.Node, what string, read func(*yaml.Node)
 	}
 }
 
-func (r *fleetFileReader) text(at *yaml.Node, what string) string {
+func (r *reader) text(at *yaml.Node, what string) string {
 	if at.Kind != yaml.ScalarNode || at.Tag == "!!null" || strings.TrimSpace(at.Value) == "" || len(at.Value) > 1000 {
 		r.fail(at, "%s must be a text of 1 to 1000 bytes", what)
 		return ""
@@ -218,7 +220,7 @@ func (r *fleetFileReader) text(at *yaml.Node, what string) string {
 	return at.Value
 }
 
-func (r *fleetFileReader) truth(at *yaml.Node, what string) (value bool) {
+func (r *reader) truth(at *yaml.Node, what string) (value bool) {
 	if at.Kind != yaml.ScalarNode || at.Tag != "!!bool" || at.Decode(&value) != nil {
 		r.fail(at, "%s must be true or false", what)
 	}
@@ -227,7 +229,7 @@ func (r *fleetFileReader) truth(at *yaml.Node, what string) (value bool) {
 
 // unique refuses names that are listed twice: no two pools share one, and no two
 // queues of the file, since a queue's name is all that its metrics have.
-func (r *fleetFileReader) unique(file reviewosFile) {
+func (r *reader) unique(file File) {
 	pools, queues := map[string]bool{}, map[string]bool{}
 	for _, p := range file.Pools {
 		if p.Name != "" && pools[p.Name] {
