@@ -1,5 +1,10 @@
 package fleet
 
+import (
+	"fmt"
+	"strings"
+)
+
 // PluginSchemas is how a plugin describes its two blocks, and who it is.
 type PluginSchemas struct {
 	Name     string       `json:"name"`
@@ -88,4 +93,20 @@ type PluginDiagnostic struct {
 type PathStep struct {
 	Name  string `json:"name,omitempty"`
 	Index int64  `json:"index,omitempty"`
+}
+
+// PathText is a path into a block for people: "host[1].uri".
+func PathText(path []PathStep) string {
+	var text strings.Builder
+	for _, step := range path {
+		switch {
+		case step.Name == "":
+			fmt.Fprintf(&text, "[%d]", step.Index)
+		case text.Len() > 0:
+			text.WriteString("." + step.Name)
+		default:
+			text.WriteString(step.Name)
+		}
+	}
+	return text.String()
 }

@@ -90,7 +90,7 @@ func TestBadTagsAreFound(t *testing.T) {
 		}](), `name ""`},
 		"an unknown option": {checkBlock[struct {
 			Size int `fleet:"size,requird"`
-		}](), `option "requird" is unknown`},
+		}](), `unknown option "requird"`},
 		"an empty option": {checkBlock[struct {
 			Size int `fleet:"size,,required"`
 		}](), "an option is empty"},

@@ -867,6 +867,118 @@ var Permissions_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
+	Checker_Check_FullMethodName = "/forgeyard.fleet.provider.v1.Checker/Check"
+)
+
+// CheckerClient is the client API for Checker service.
+//
+// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+//
+// Checker is served where GetInfoResponse.services has "check": the plugin can say
+// before anything is made whether the infrastructure has what a block names.
+type CheckerClient interface {
+	// Check asks the infrastructure about one instance block, as a plan is made. It
+	// changes nothing. A status says that it can't be told now, and stops no plan.
+	Check(ctx context.Context, in *CheckRequest, opts ...grpc.CallOption) (*CheckResponse, error)
+}
+
+type checkerClient struct {
+	cc grpc.ClientConnInterface
+}
+
+func NewCheckerClient(cc grpc.ClientConnInterface) CheckerClient {
+	return &checkerClient{cc}
+}
+
+func (c *checkerClient) Check(ctx context.Context, in *CheckRequest, opts ...grpc.CallOption) (*CheckResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CheckResponse)
+	err := c.cc.Invoke(ctx, Checker_Check_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// CheckerServer is the server API for Checker service.
+// All implementations must embed UnimplementedCheckerServer
+// for forward compatibility.
+//
+// Checker is served where GetInfoResponse.services has "check": the plugin can say
+// before anything is made whether the infrastructure has what a block names.
+type CheckerServer interface {
+	// Check asks the infrastructure about one instance block, as a plan is made. It
+	// changes nothing. A status says that it can't be told now, and stops no plan.
+	Check(context.Context, *CheckRequest) (*CheckResponse, error)
+	mustEmbedUnimplementedCheckerServer()
+}
+
+// UnimplementedCheckerServer must be embedded to have
+// forward compatible implementations.
+//
+// NOTE: this should be embedded by value instead of pointer to avoid a nil
+// pointer dereference when methods are called.
+type UnimplementedCheckerServer struct{}
+
+func (UnimplementedCheckerServer) Check(context.Context, *CheckRequest) (*CheckResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Check not implemented")
+}
+func (UnimplementedCheckerServer) mustEmbedUnimplementedCheckerServer() {}
+func (UnimplementedCheckerServer) testEmbeddedByValue()                 {}
+
+// UnsafeCheckerServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to CheckerServer will
+// result in compilation errors.
+type UnsafeCheckerServer interface {
+	mustEmbedUnimplementedCheckerServer()
+}
+
+func RegisterCheckerServer(s grpc.ServiceRegistrar, srv CheckerServer) {
+	// If the following call panics, it indicates UnimplementedCheckerServer was
+	// embedded by pointer and is nil.  This will cause panics if an
+	// unimplemented method is ever invoked, so we test this at initialization
+	// time to prevent it from happening at runtime later due to I/O.
+	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
+		t.testEmbeddedByValue()
+	}
+	s.RegisterService(&Checker_ServiceDesc, srv)
+}
+
+func _Checker_Check_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CheckRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CheckerServer).Check(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Checker_Check_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CheckerServer).Check(ctx, req.(*CheckRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+// Checker_ServiceDesc is the grpc.ServiceDesc for Checker service.
+// It's only intended for direct use with grpc.RegisterService,
+// and not to be introspected or modified (even as a copy)
+var Checker_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "forgeyard.fleet.provider.v1.Checker",
+	HandlerType: (*CheckerServer)(nil),
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "Check",
+			Handler:    _Checker_Check_Handler,
+		},
+	},
+	Streams:  []grpc.StreamDesc{},
+	Metadata: "provider.proto",
+}
+
+const (
 	BatchProvisioner_ProvisionBatch_FullMethodName = "/forgeyard.fleet.provider.v1.BatchProvisioner/ProvisionBatch"
 )
 
