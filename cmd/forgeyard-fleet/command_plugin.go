@@ -33,6 +33,7 @@ func (a *app) pluginCommand() *cobra.Command {
 		a.pluginKeygenCommand(),
 		a.pluginNewCommand(),
 		a.pluginTestCommand(),
+		a.pluginCallCommand(),
 		a.pluginDocsCommand(),
 	)
 	return c

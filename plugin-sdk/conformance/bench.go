@@ -65,7 +65,7 @@ type bench struct {
 
 func newBench(launcher Launcher, options Options) (*bench, error) {
 	b := &bench{
-		launcher: launcher, options: options.withDefaults(), countBefore: -1,
+		launcher: launcher, options: options.WithDefaults(), countBefore: -1,
 		gone: map[string]bool{}, told: map[string]bool{},
 	}
 	b.free = slices.Clone(b.options.Assets)

@@ -59,7 +59,8 @@ type Options struct {
 	Random io.Reader
 }
 
-func (o Options) withDefaults() Options {
+// WithDefaults are the options with what they don't say.
+func (o Options) WithDefaults() Options {
 	if o.Patience == 0 {
 		o.Patience = 5 * time.Minute
 	}
