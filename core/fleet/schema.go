@@ -20,6 +20,10 @@ type PluginSchemas struct {
 	// IdentityNeeds is the attribute of the provider block without which it can't;
 	// empty: it always can.
 	IdentityNeeds string `json:"identity_needs,omitempty"`
+	// Attestations are what the plugin can ever vouch for, sorted. AttestableByBlock says
+	// that it can tell which of them a block can't have.
+	Attestations      []string `json:"attestations,omitempty"`
+	AttestableByBlock bool     `json:"attestable_by_block,omitempty"`
 	// Batches says that the plugin makes several instances by one call, MaxBatch how
 	// many at most; 0: as many as are asked for.
 	Batches  bool `json:"batches,omitempty"`

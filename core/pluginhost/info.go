@@ -120,6 +120,8 @@ func infoOf(response *providerpb.GetInfoResponse) (Info, error) {
 	info.Schemas.Market = info.Serves(providerpb.MarketService)
 	info.Schemas.Identity = info.Serves(providerpb.IdentityService)
 	info.Schemas.IdentityNeeds = response.GetIdentityNeeds()
+	info.Schemas.Attestations = slices.Sorted(slices.Values(response.GetAttestations()))
+	info.Schemas.AttestableByBlock = info.Serves(providerpb.AttestationsService)
 	// A plugin that can't tell the hosts of a batch apart, or that executes a repeated
 	// batch twice, isn't asked for batches.
 	info.Schemas.Batches = info.Serves(providerpb.BatchService) && info.Schemas.Identity &&
@@ -240,18 +242,21 @@ func claimName(names map[string]bool, name string) error {
 func diagnosticsOf(diagnostics []*providerpb.Diagnostic) []fleet.PluginDiagnostic {
 	var converted []fleet.PluginDiagnostic
 	for _, diagnostic := range diagnostics {
-		var path []fleet.PathStep
-		for _, step := range diagnostic.GetPath() {
-			path = append(path, fleet.PathStep{Name: step.GetName(), Index: step.GetIndex()})
-		}
 		converted = append(converted, fleet.PluginDiagnostic{
 			Warning: diagnostic.GetSeverity() == providerpb.Diagnostic_SEVERITY_WARNING,
 			Summary: printable(diagnostic.GetSummary()),
 			Detail:  diagnostic.GetDetail(),
-			Path:    path,
+			Path:    pathOf(diagnostic.GetPath()),
 		})
 	}
 	return converted
+}
+
+func pathOf(steps []*providerpb.Diagnostic_Step) (path []fleet.PathStep) {
+	for _, step := range steps {
+		path = append(path, fleet.PathStep{Name: step.GetName(), Index: step.GetIndex()})
+	}
+	return path
 }
 
 // durationOf reads a duration; unset, negative and nonsense are 0.

@@ -157,6 +157,20 @@ var faults = []fault{
 		provider: func(h honest) provider.Provider[instance] {
 			return onePage{h}
 		}},
+	{rule: "attestations-offline", wrong: "it rules out what it never attests", plugin: func(p *plugin) {
+		p.Attestations = []string{provider.AttestKVM}
+		p.Unattestable = func(config, instance) []provider.Unattestable {
+			return []provider.Unattestable{{Attestation: provider.AttestGPU, Reason: "none"}}
+		}
+	}},
+	{rule: "attested-declared", wrong: "it attests what it doesn't declare",
+		provider: inspecting(func(h honest) ([]provider.Resource, error) {
+			all, err := h.list()
+			for n := range all {
+				all[n].Attested = []string{provider.AttestGPU}
+			}
+			return all, err
+		})},
 	{rule: "foreign-unlisted", wrong: "it lists whatever there is",
 		provider: inspecting(func(h honest) ([]provider.Resource, error) { return h.account.list() })},
 	{rule: "terminate-unknown", wrong: "it can't remove what it doesn't know",

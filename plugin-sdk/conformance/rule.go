@@ -27,8 +27,9 @@ type Rule struct {
 func Rules() []Rule {
 	var all []Rule
 	for _, some := range [][]Rule{
-		schemaRules, serviceRules, offlineRules, permissionsRules, identityRules, listRules, hostRules,
-		marketRules, createRules, offerRules, batchRules, ownershipRules, foreignRules, interruptionRules, proxyRules,
+		schemaRules, serviceRules, offlineRules, permissionsRules, attestationRules, identityRules, listRules, hostRules,
+		marketRules, createRules, offerRules, batchRules, attestedRules, ownershipRules, foreignRules, interruptionRules,
+		proxyRules,
 		terminateRules,
 		outputRules,
 	} {

@@ -12,7 +12,8 @@ import (
 // about. The rules of one go into a file of its own, into serviceRules, and leave
 // themselves out (offers) where GetInfo doesn't name it.
 var knownServices = []string{providerpb.JoinService, providerpb.IdentityService, providerpb.PermissionsService,
-	providerpb.BatchService, providerpb.MarketService, providerpb.EventsService, providerpb.CheckService}
+	providerpb.BatchService, providerpb.MarketService, providerpb.EventsService, providerpb.CheckService,
+	providerpb.AttestationsService}
 
 // reservedServices are names without a meaning yet.
 var reservedServices = []string{providerpb.PowerService, providerpb.RebuildService}

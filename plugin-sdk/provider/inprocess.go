@@ -23,6 +23,8 @@ type InProcess struct {
 	Batches providerpb.BatchProvisionerServer
 	// Market answers those of the service Market; nil: it isn't served.
 	Market providerpb.MarketServer
+	// Attestations answers those of the service Attestations; nil: it isn't served.
+	Attestations providerpb.AttestationsServer
 	// Checker answers those of the service Checker; nil: it isn't served.
 	Checker providerpb.CheckerServer
 	// Options are what its gRPC server needs: message limits, and panics that
@@ -62,6 +64,9 @@ func (p Plugin[C, I]) InProcess(logs io.Writer) (InProcess, error) {
 	}
 	if p.Market {
 		served.Market = marketServer[C, I]{server: service}
+	}
+	if p.Unattestable != nil {
+		served.Attestations = attestationsServer[C, I]{server: service}
 	}
 	if p.Checks {
 		served.Checker = checkServer[C, I]{server: service}

@@ -80,6 +80,13 @@ type Plugin[C, I any] struct {
 	// ListSettle is how long Inspect may miss a resource after the call that made
 	// it is over. 0: never, the list is consistent.
 	ListSettle time.Duration
+	// Attestations are what Resource.Attested may ever have: any of AttestKVM, AttestGPU,
+	// AttestSigning and AttestConfidential. A fleet whose class asks for another is refused
+	// before anything is made.
+	Attestations []string
+	// Unattestable says which of them the instances of a block can't have, and why. It is
+	// called offline, before New too. Nil: every block can have each.
+	Unattestable func(config C, instance I) []Unattestable
 	// InspectionPace is what a list costs, which bounds how often the host inspects.
 	InspectionPace InspectionPace
 	// Joined says that a person joins each host of an inventory, which Inspect
@@ -167,6 +174,9 @@ func (p Plugin[C, I]) compile() (blocks, error) {
 	}
 	if p.Parallel < 0 || p.MaxBatch < 0 || p.ListSettle < 0 {
 		problems = append(problems, errors.New("none of Parallel, MaxBatch and ListSettle can be negative"))
+	}
+	if err := p.checkAttestations(); err != nil {
+		problems = append(problems, err)
 	}
 	if err := p.InspectionPace.check(); err != nil {
 		problems = append(problems, err)

@@ -43,7 +43,7 @@ type Resource struct {
 	// BelongsTo is the id of the instance where this is a secondary resource.
 	BelongsTo string
 	// Attested is what the infrastructure vouches for of its own knowledge, and an
-	// agent could only claim: any of "kvm", "gpu", "signing" and "confidential".
+	// agent could only claim: any of Plugin.Attestations.
 	Attested []string
 	// Kind is "instance" where empty; else "volume", "address", "asset", …
 	Kind string

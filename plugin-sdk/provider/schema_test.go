@@ -169,3 +169,19 @@ func TestCheckNamesEveryFaultAtOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestAttestationsAreDeclaredOnceAndKnown(t *testing.T) {
+	declared := func(words ...string) error {
+		plugin := Plugin[struct{}, struct{}]{Name: "acme", Version: "1", Attestations: words}
+		plugin.New = func(context.Context, struct{}, Environment) (Provider[struct{}], error) { return nil, nil }
+		return plugin.Check()
+	}
+	if err := declared(AttestKVM, AttestGPU); err != nil {
+		t.Error(err)
+	}
+	for _, words := range [][]string{{"tpm"}, {"kvm", "kvm"}, {""}} {
+		if err := declared(words...); err == nil || !strings.Contains(err.Error(), "Attestations has") {
+			t.Errorf("%q: %v", words, err)
+		}
+	}
+}

@@ -55,6 +55,9 @@ func (s *server[C, I]) register(registrar grpc.ServiceRegistrar) {
 	if s.plugin.Identity {
 		providerpb.RegisterIdentityVerifierServer(registrar, identityServer[C, I]{server: s})
 	}
+	if s.plugin.Unattestable != nil {
+		providerpb.RegisterAttestationsServer(registrar, attestationsServer[C, I]{server: s})
+	}
 	if s.plugin.Checks {
 		providerpb.RegisterCheckerServer(registrar, checkServer[C, I]{server: s})
 	}
@@ -85,6 +88,9 @@ func (p Plugin[C, I]) info(compiled blocks) *providerpb.GetInfoResponse {
 	if p.Identity {
 		services = append(services, providerpb.IdentityService)
 	}
+	if p.Unattestable != nil {
+		services = append(services, providerpb.AttestationsService)
+	}
 	if p.Checks {
 		services = append(services, providerpb.CheckService)
 	}
@@ -107,6 +113,7 @@ func (p Plugin[C, I]) info(compiled blocks) *providerpb.GetInfoResponse {
 		MaxBatch:       uint32(p.MaxBatch),
 		IdentityNeeds:  p.IdentityNeeds,
 		InspectionPace: p.InspectionPace.toWire(),
+		Attestations:   p.Attestations,
 	}
 }
 

@@ -728,6 +728,7 @@ type GetInfoResponse struct {
 	// "identity" verifies nothing; empty: it always can.
 	IdentityNeeds  string          `protobuf:"bytes,15,opt,name=identity_needs,json=identityNeeds,proto3" json:"identity_needs,omitempty"`
 	InspectionPace *InspectionPace `protobuf:"bytes,16,opt,name=inspection_pace,json=inspectionPace,proto3" json:"inspection_pace,omitempty"`
+	Attestations   []string        `protobuf:"bytes,17,rep,name=attestations,proto3" json:"attestations,omitempty"` // what Resource.attested may ever have, of any block; none: nothing
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -842,6 +843,13 @@ func (x *GetInfoResponse) GetIdentityNeeds() string {
 func (x *GetInfoResponse) GetInspectionPace() *InspectionPace {
 	if x != nil {
 		return x.InspectionPace
+	}
+	return nil
+}
+
+func (x *GetInfoResponse) GetAttestations() []string {
+	if x != nil {
+		return x.Attestations
 	}
 	return nil
 }
@@ -1541,7 +1549,7 @@ type Resource struct {
 	Image          string                 `protobuf:"bytes,13,opt,name=image,proto3" json:"image,omitempty"`                                                                         // what it really runs, for image drift
 	BelongsTo      string                 `protobuf:"bytes,14,opt,name=belongs_to,json=belongsTo,proto3" json:"belongs_to,omitempty"`                                                // id of the instance, where this is a secondary resource
 	Kind           string                 `protobuf:"bytes,15,opt,name=kind,proto3" json:"kind,omitempty"`                                                                           // "instance", "volume", "dedicated_host", ...
-	Attested       []string               `protobuf:"bytes,16,rep,name=attested,proto3" json:"attested,omitempty"`                                                                   // what the infrastructure vouches for: "kvm", "gpu", "signing", "confidential"
+	Attested       []string               `protobuf:"bytes,16,rep,name=attested,proto3" json:"attested,omitempty"`                                                                   // what the infrastructure vouches for, of GetInfoResponse.attestations
 	Failure        *Error                 `protobuf:"bytes,17,opt,name=failure,proto3" json:"failure,omitempty"`                                                                     // with STATE_FAILED: why it will never run; capacity and quota rest the offer
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -3517,6 +3525,207 @@ func (x *CheckResponse) GetDiagnostics() []*Diagnostic {
 	return nil
 }
 
+type AttestableRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ProviderJson  []byte                 `protobuf:"bytes,1,opt,name=provider_json,json=providerJson,proto3" json:"provider_json,omitempty"`
+	InstanceJson  map[string][]byte      `protobuf:"bytes,2,rep,name=instance_json,json=instanceJson,proto3" json:"instance_json,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // by fleet name
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttestableRequest) Reset() {
+	*x = AttestableRequest{}
+	mi := &file_provider_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttestableRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttestableRequest) ProtoMessage() {}
+
+func (x *AttestableRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttestableRequest.ProtoReflect.Descriptor instead.
+func (*AttestableRequest) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *AttestableRequest) GetProviderJson() []byte {
+	if x != nil {
+		return x.ProviderJson
+	}
+	return nil
+}
+
+func (x *AttestableRequest) GetInstanceJson() map[string][]byte {
+	if x != nil {
+		return x.InstanceJson
+	}
+	return nil
+}
+
+type AttestableResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Fleets        map[string]*Attestable `protobuf:"bytes,1,rep,name=fleets,proto3" json:"fleets,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttestableResponse) Reset() {
+	*x = AttestableResponse{}
+	mi := &file_provider_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttestableResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttestableResponse) ProtoMessage() {}
+
+func (x *AttestableResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttestableResponse.ProtoReflect.Descriptor instead.
+func (*AttestableResponse) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *AttestableResponse) GetFleets() map[string]*Attestable {
+	if x != nil {
+		return x.Fleets
+	}
+	return nil
+}
+
+// Attestable is about one instance block.
+type Attestable struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Missing       []*Unattestable        `protobuf:"bytes,1,rep,name=missing,proto3" json:"missing,omitempty"` // those of GetInfoResponse.attestations that it can't have
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Attestable) Reset() {
+	*x = Attestable{}
+	mi := &file_provider_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Attestable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Attestable) ProtoMessage() {}
+
+func (x *Attestable) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Attestable.ProtoReflect.Descriptor instead.
+func (*Attestable) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *Attestable) GetMissing() []*Unattestable {
+	if x != nil {
+		return x.Missing
+	}
+	return nil
+}
+
+type Unattestable struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Attestation   string                 `protobuf:"bytes,1,opt,name=attestation,proto3" json:"attestation,omitempty"`
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // one line for a person: "m7i.large isn't a metal type"
+	Path          []*Diagnostic_Step     `protobuf:"bytes,3,rep,name=path,proto3" json:"path,omitempty"`     // the attribute that decides it
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Unattestable) Reset() {
+	*x = Unattestable{}
+	mi := &file_provider_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Unattestable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Unattestable) ProtoMessage() {}
+
+func (x *Unattestable) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Unattestable.ProtoReflect.Descriptor instead.
+func (*Unattestable) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *Unattestable) GetAttestation() string {
+	if x != nil {
+		return x.Attestation
+	}
+	return ""
+}
+
+func (x *Unattestable) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Unattestable) GetPath() []*Diagnostic_Step {
+	if x != nil {
+		return x.Path
+	}
+	return nil
+}
+
 type ProvisionBatchRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`             // ULID of the batch, journalled before the call
@@ -3528,7 +3737,7 @@ type ProvisionBatchRequest struct {
 
 func (x *ProvisionBatchRequest) Reset() {
 	*x = ProvisionBatchRequest{}
-	mi := &file_provider_proto_msgTypes[42]
+	mi := &file_provider_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3540,7 +3749,7 @@ func (x *ProvisionBatchRequest) String() string {
 func (*ProvisionBatchRequest) ProtoMessage() {}
 
 func (x *ProvisionBatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[42]
+	mi := &file_provider_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3553,7 +3762,7 @@ func (x *ProvisionBatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProvisionBatchRequest.ProtoReflect.Descriptor instead.
 func (*ProvisionBatchRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{42}
+	return file_provider_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ProvisionBatchRequest) GetKey() string {
@@ -3590,7 +3799,7 @@ type Diagnostic_Step struct {
 
 func (x *Diagnostic_Step) Reset() {
 	*x = Diagnostic_Step{}
-	mi := &file_provider_proto_msgTypes[43]
+	mi := &file_provider_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3602,7 +3811,7 @@ func (x *Diagnostic_Step) String() string {
 func (*Diagnostic_Step) ProtoMessage() {}
 
 func (x *Diagnostic_Step) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[43]
+	mi := &file_provider_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3672,7 +3881,7 @@ type ProvisionRequest_Item struct {
 
 func (x *ProvisionRequest_Item) Reset() {
 	*x = ProvisionRequest_Item{}
-	mi := &file_provider_proto_msgTypes[47]
+	mi := &file_provider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3684,7 +3893,7 @@ func (x *ProvisionRequest_Item) String() string {
 func (*ProvisionRequest_Item) ProtoMessage() {}
 
 func (x *ProvisionRequest_Item) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[47]
+	mi := &file_provider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3741,7 +3950,7 @@ const file_provider_proto_rawDesc = "" +
 	"\n" +
 	"\x0eprovider.proto\x12\x1bforgeyard.fleet.provider.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"3\n" +
 	"\x0eGetInfoRequest\x12!\n" +
-	"\fhost_version\x18\x01 \x01(\tR\vhostVersion\"\xf1\x04\n" +
+	"\fhost_version\x18\x01 \x01(\tR\vhostVersion\"\x95\x05\n" +
 	"\x0fGetInfoResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x10\n" +
@@ -3756,7 +3965,8 @@ const file_provider_proto_rawDesc = "" +
 	"\townership\x18\n" +
 	" \x01(\x0e2&.forgeyard.fleet.provider.v1.OwnershipR\townership\x12%\n" +
 	"\x0eidentity_needs\x18\x0f \x01(\tR\ridentityNeeds\x12T\n" +
-	"\x0finspection_pace\x18\x10 \x01(\v2+.forgeyard.fleet.provider.v1.InspectionPaceR\x0einspectionPace\"\x81\x01\n" +
+	"\x0finspection_pace\x18\x10 \x01(\v2+.forgeyard.fleet.provider.v1.InspectionPaceR\x0einspectionPace\x12\"\n" +
+	"\fattestations\x18\x11 \x03(\tR\fattestations\"\x81\x01\n" +
 	"\x0eInspectionPace\x12<\n" +
 	"\fmin_interval\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\vminInterval\x12\x1a\n" +
 	"\brequests\x18\x02 \x01(\rR\brequests\x12\x15\n" +
@@ -4062,7 +4272,25 @@ const file_provider_proto_rawDesc = "" +
 	"\x05image\x18\x02 \x01(\tR\x05image\x12A\n" +
 	"\bplatform\x18\x03 \x01(\v2%.forgeyard.fleet.provider.v1.PlatformR\bplatform\"Z\n" +
 	"\rCheckResponse\x12I\n" +
-	"\vdiagnostics\x18\x01 \x03(\v2'.forgeyard.fleet.provider.v1.DiagnosticR\vdiagnostics\"\xb8\x01\n" +
+	"\vdiagnostics\x18\x01 \x03(\v2'.forgeyard.fleet.provider.v1.DiagnosticR\vdiagnostics\"\xe0\x01\n" +
+	"\x11AttestableRequest\x12#\n" +
+	"\rprovider_json\x18\x01 \x01(\fR\fproviderJson\x12e\n" +
+	"\rinstance_json\x18\x02 \x03(\v2@.forgeyard.fleet.provider.v1.AttestableRequest.InstanceJsonEntryR\finstanceJson\x1a?\n" +
+	"\x11InstanceJsonEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\xcd\x01\n" +
+	"\x12AttestableResponse\x12S\n" +
+	"\x06fleets\x18\x01 \x03(\v2;.forgeyard.fleet.provider.v1.AttestableResponse.FleetsEntryR\x06fleets\x1ab\n" +
+	"\vFleetsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12=\n" +
+	"\x05value\x18\x02 \x01(\v2'.forgeyard.fleet.provider.v1.AttestableR\x05value:\x028\x01\"Q\n" +
+	"\n" +
+	"Attestable\x12C\n" +
+	"\amissing\x18\x01 \x03(\v2).forgeyard.fleet.provider.v1.UnattestableR\amissing\"\x8a\x01\n" +
+	"\fUnattestable\x12 \n" +
+	"\vattestation\x18\x01 \x01(\tR\vattestation\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12@\n" +
+	"\x04path\x18\x03 \x03(\v2,.forgeyard.fleet.provider.v1.Diagnostic.StepR\x04path\"\xb8\x01\n" +
 	"\x15ProvisionBatchRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12G\n" +
 	"\arequest\x18\x02 \x01(\v2-.forgeyard.fleet.provider.v1.ProvisionRequestR\arequest\x12D\n" +
@@ -4095,7 +4323,10 @@ const file_provider_proto_rawDesc = "" +
 	"\vPermissions\x12a\n" +
 	"\x06Policy\x12*.forgeyard.fleet.provider.v1.PolicyRequest\x1a+.forgeyard.fleet.provider.v1.PolicyResponse2i\n" +
 	"\aChecker\x12^\n" +
-	"\x05Check\x12).forgeyard.fleet.provider.v1.CheckRequest\x1a*.forgeyard.fleet.provider.v1.CheckResponse2\x8a\x01\n" +
+	"\x05Check\x12).forgeyard.fleet.provider.v1.CheckRequest\x1a*.forgeyard.fleet.provider.v1.CheckResponse2}\n" +
+	"\fAttestations\x12m\n" +
+	"\n" +
+	"Attestable\x12..forgeyard.fleet.provider.v1.AttestableRequest\x1a/.forgeyard.fleet.provider.v1.AttestableResponse2\x8a\x01\n" +
 	"\x10BatchProvisioner\x12v\n" +
 	"\x0eProvisionBatch\x122.forgeyard.fleet.provider.v1.ProvisionBatchRequest\x1a..forgeyard.fleet.provider.v1.ProvisionResponse0\x01BGZEgithub.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb;providerpbb\x06proto3"
 
@@ -4112,7 +4343,7 @@ func file_provider_proto_rawDescGZIP() []byte {
 }
 
 var file_provider_proto_enumTypes = make([]protoimpl.EnumInfo, 11)
-var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
+var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 57)
 var file_provider_proto_goTypes = []any{
 	(Ownership)(0),                 // 0: forgeyard.fleet.provider.v1.Ownership
 	(Idempotency)(0),               // 1: forgeyard.fleet.provider.v1.Idempotency
@@ -4167,26 +4398,32 @@ var file_provider_proto_goTypes = []any{
 	(*PolicyResponse)(nil),         // 50: forgeyard.fleet.provider.v1.PolicyResponse
 	(*CheckRequest)(nil),           // 51: forgeyard.fleet.provider.v1.CheckRequest
 	(*CheckResponse)(nil),          // 52: forgeyard.fleet.provider.v1.CheckResponse
-	(*ProvisionBatchRequest)(nil),  // 53: forgeyard.fleet.provider.v1.ProvisionBatchRequest
-	(*Diagnostic_Step)(nil),        // 54: forgeyard.fleet.provider.v1.Diagnostic.Step
-	nil,                            // 55: forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
-	nil,                            // 56: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
-	nil,                            // 57: forgeyard.fleet.provider.v1.Resource.TagsEntry
-	(*ProvisionRequest_Item)(nil),  // 58: forgeyard.fleet.provider.v1.ProvisionRequest.Item
-	nil,                            // 59: forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
-	nil,                            // 60: forgeyard.fleet.provider.v1.Resources.NamedEntry
-	nil,                            // 61: forgeyard.fleet.provider.v1.PolicyRequest.InstanceJsonEntry
-	(*durationpb.Duration)(nil),    // 62: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),  // 63: google.protobuf.Timestamp
+	(*AttestableRequest)(nil),      // 53: forgeyard.fleet.provider.v1.AttestableRequest
+	(*AttestableResponse)(nil),     // 54: forgeyard.fleet.provider.v1.AttestableResponse
+	(*Attestable)(nil),             // 55: forgeyard.fleet.provider.v1.Attestable
+	(*Unattestable)(nil),           // 56: forgeyard.fleet.provider.v1.Unattestable
+	(*ProvisionBatchRequest)(nil),  // 57: forgeyard.fleet.provider.v1.ProvisionBatchRequest
+	(*Diagnostic_Step)(nil),        // 58: forgeyard.fleet.provider.v1.Diagnostic.Step
+	nil,                            // 59: forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
+	nil,                            // 60: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
+	nil,                            // 61: forgeyard.fleet.provider.v1.Resource.TagsEntry
+	(*ProvisionRequest_Item)(nil),  // 62: forgeyard.fleet.provider.v1.ProvisionRequest.Item
+	nil,                            // 63: forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
+	nil,                            // 64: forgeyard.fleet.provider.v1.Resources.NamedEntry
+	nil,                            // 65: forgeyard.fleet.provider.v1.PolicyRequest.InstanceJsonEntry
+	nil,                            // 66: forgeyard.fleet.provider.v1.AttestableRequest.InstanceJsonEntry
+	nil,                            // 67: forgeyard.fleet.provider.v1.AttestableResponse.FleetsEntry
+	(*durationpb.Duration)(nil),    // 68: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),  // 69: google.protobuf.Timestamp
 }
 var file_provider_proto_depIdxs = []int32{
 	14, // 0: forgeyard.fleet.provider.v1.GetInfoResponse.provider_schema:type_name -> forgeyard.fleet.provider.v1.Schema
 	14, // 1: forgeyard.fleet.provider.v1.GetInfoResponse.instance_schema:type_name -> forgeyard.fleet.provider.v1.Schema
 	1,  // 2: forgeyard.fleet.provider.v1.GetInfoResponse.idempotency:type_name -> forgeyard.fleet.provider.v1.Idempotency
-	62, // 3: forgeyard.fleet.provider.v1.GetInfoResponse.list_settle:type_name -> google.protobuf.Duration
+	68, // 3: forgeyard.fleet.provider.v1.GetInfoResponse.list_settle:type_name -> google.protobuf.Duration
 	0,  // 4: forgeyard.fleet.provider.v1.GetInfoResponse.ownership:type_name -> forgeyard.fleet.provider.v1.Ownership
 	13, // 5: forgeyard.fleet.provider.v1.GetInfoResponse.inspection_pace:type_name -> forgeyard.fleet.provider.v1.InspectionPace
-	62, // 6: forgeyard.fleet.provider.v1.InspectionPace.min_interval:type_name -> google.protobuf.Duration
+	68, // 6: forgeyard.fleet.provider.v1.InspectionPace.min_interval:type_name -> google.protobuf.Duration
 	15, // 7: forgeyard.fleet.provider.v1.Schema.attributes:type_name -> forgeyard.fleet.provider.v1.Attribute
 	16, // 8: forgeyard.fleet.provider.v1.Schema.blocks:type_name -> forgeyard.fleet.provider.v1.Block
 	17, // 9: forgeyard.fleet.provider.v1.Attribute.type:type_name -> forgeyard.fleet.provider.v1.Type
@@ -4195,19 +4432,19 @@ var file_provider_proto_depIdxs = []int32{
 	17, // 12: forgeyard.fleet.provider.v1.Type.element:type_name -> forgeyard.fleet.provider.v1.Type
 	15, // 13: forgeyard.fleet.provider.v1.Type.attributes:type_name -> forgeyard.fleet.provider.v1.Attribute
 	3,  // 14: forgeyard.fleet.provider.v1.Diagnostic.severity:type_name -> forgeyard.fleet.provider.v1.Diagnostic.Severity
-	54, // 15: forgeyard.fleet.provider.v1.Diagnostic.path:type_name -> forgeyard.fleet.provider.v1.Diagnostic.Step
-	55, // 16: forgeyard.fleet.provider.v1.ValidateRequest.instance_json:type_name -> forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
+	58, // 15: forgeyard.fleet.provider.v1.Diagnostic.path:type_name -> forgeyard.fleet.provider.v1.Diagnostic.Step
+	59, // 16: forgeyard.fleet.provider.v1.ValidateRequest.instance_json:type_name -> forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
 	18, // 17: forgeyard.fleet.provider.v1.ValidateResponse.provider:type_name -> forgeyard.fleet.provider.v1.Diagnostic
-	56, // 18: forgeyard.fleet.provider.v1.ValidateResponse.instances:type_name -> forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
+	60, // 18: forgeyard.fleet.provider.v1.ValidateResponse.instances:type_name -> forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
 	18, // 19: forgeyard.fleet.provider.v1.DiagnosticList.items:type_name -> forgeyard.fleet.provider.v1.Diagnostic
 	18, // 20: forgeyard.fleet.provider.v1.ConfigureResponse.diagnostics:type_name -> forgeyard.fleet.provider.v1.Diagnostic
 	4,  // 21: forgeyard.fleet.provider.v1.Resource.state:type_name -> forgeyard.fleet.provider.v1.Resource.State
-	63, // 22: forgeyard.fleet.provider.v1.Resource.created:type_name -> google.protobuf.Timestamp
-	63, // 23: forgeyard.fleet.provider.v1.Resource.billed_until:type_name -> google.protobuf.Timestamp
-	57, // 24: forgeyard.fleet.provider.v1.Resource.tags:type_name -> forgeyard.fleet.provider.v1.Resource.TagsEntry
+	69, // 22: forgeyard.fleet.provider.v1.Resource.created:type_name -> google.protobuf.Timestamp
+	69, // 23: forgeyard.fleet.provider.v1.Resource.billed_until:type_name -> google.protobuf.Timestamp
+	61, // 24: forgeyard.fleet.provider.v1.Resource.tags:type_name -> forgeyard.fleet.provider.v1.Resource.TagsEntry
 	32, // 25: forgeyard.fleet.provider.v1.Resource.failure:type_name -> forgeyard.fleet.provider.v1.Error
 	24, // 26: forgeyard.fleet.provider.v1.InspectResponse.resources:type_name -> forgeyard.fleet.provider.v1.Resource
-	58, // 27: forgeyard.fleet.provider.v1.ProvisionRequest.items:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item
+	62, // 27: forgeyard.fleet.provider.v1.ProvisionRequest.items:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item
 	39, // 28: forgeyard.fleet.provider.v1.ProvisionRequest.platform:type_name -> forgeyard.fleet.provider.v1.Platform
 	35, // 29: forgeyard.fleet.provider.v1.ProvisionRequest.offers:type_name -> forgeyard.fleet.provider.v1.Offer
 	5,  // 30: forgeyard.fleet.provider.v1.ProvisionResponse.outcome:type_name -> forgeyard.fleet.provider.v1.ProvisionResponse.Outcome
@@ -4217,63 +4454,70 @@ var file_provider_proto_depIdxs = []int32{
 	6,  // 34: forgeyard.fleet.provider.v1.TerminateResponse.outcome:type_name -> forgeyard.fleet.provider.v1.TerminateResponse.Outcome
 	32, // 35: forgeyard.fleet.provider.v1.TerminateResponse.error:type_name -> forgeyard.fleet.provider.v1.Error
 	7,  // 36: forgeyard.fleet.provider.v1.Error.class:type_name -> forgeyard.fleet.provider.v1.Error.Class
-	62, // 37: forgeyard.fleet.provider.v1.Error.retry_after:type_name -> google.protobuf.Duration
-	62, // 38: forgeyard.fleet.provider.v1.DrainRequest.deadline:type_name -> google.protobuf.Duration
+	68, // 37: forgeyard.fleet.provider.v1.Error.retry_after:type_name -> google.protobuf.Duration
+	68, // 38: forgeyard.fleet.provider.v1.DrainRequest.deadline:type_name -> google.protobuf.Duration
 	36, // 39: forgeyard.fleet.provider.v1.Offer.resources:type_name -> forgeyard.fleet.provider.v1.Resources
 	37, // 40: forgeyard.fleet.provider.v1.Offer.price:type_name -> forgeyard.fleet.provider.v1.Price
-	62, // 41: forgeyard.fleet.provider.v1.Offer.billing_grain:type_name -> google.protobuf.Duration
-	62, // 42: forgeyard.fleet.provider.v1.Offer.minimum_commitment:type_name -> google.protobuf.Duration
+	68, // 41: forgeyard.fleet.provider.v1.Offer.billing_grain:type_name -> google.protobuf.Duration
+	68, // 42: forgeyard.fleet.provider.v1.Offer.minimum_commitment:type_name -> google.protobuf.Duration
 	39, // 43: forgeyard.fleet.provider.v1.Offer.platform:type_name -> forgeyard.fleet.provider.v1.Platform
-	60, // 44: forgeyard.fleet.provider.v1.Resources.named:type_name -> forgeyard.fleet.provider.v1.Resources.NamedEntry
+	64, // 44: forgeyard.fleet.provider.v1.Resources.named:type_name -> forgeyard.fleet.provider.v1.Resources.NamedEntry
 	8,  // 45: forgeyard.fleet.provider.v1.Price.tax:type_name -> forgeyard.fleet.provider.v1.Price.Tax
 	38, // 46: forgeyard.fleet.provider.v1.Price.parts:type_name -> forgeyard.fleet.provider.v1.PricePart
 	35, // 47: forgeyard.fleet.provider.v1.OffersResponse.offers:type_name -> forgeyard.fleet.provider.v1.Offer
-	63, // 48: forgeyard.fleet.provider.v1.OffersResponse.as_of:type_name -> google.protobuf.Timestamp
+	69, // 48: forgeyard.fleet.provider.v1.OffersResponse.as_of:type_name -> google.protobuf.Timestamp
 	9,  // 49: forgeyard.fleet.provider.v1.WatchResponse.kind:type_name -> forgeyard.fleet.provider.v1.WatchResponse.Kind
-	63, // 50: forgeyard.fleet.provider.v1.WatchResponse.deadline:type_name -> google.protobuf.Timestamp
+	69, // 50: forgeyard.fleet.provider.v1.WatchResponse.deadline:type_name -> google.protobuf.Timestamp
 	47, // 51: forgeyard.fleet.provider.v1.VerifyResponse.verified:type_name -> forgeyard.fleet.provider.v1.VerifiedIdentity
 	48, // 52: forgeyard.fleet.provider.v1.VerifyResponse.refused:type_name -> forgeyard.fleet.provider.v1.RefusedIdentity
-	63, // 53: forgeyard.fleet.provider.v1.VerifiedIdentity.issued:type_name -> google.protobuf.Timestamp
+	69, // 53: forgeyard.fleet.provider.v1.VerifiedIdentity.issued:type_name -> google.protobuf.Timestamp
 	10, // 54: forgeyard.fleet.provider.v1.RefusedIdentity.class:type_name -> forgeyard.fleet.provider.v1.RefusedIdentity.Class
-	61, // 55: forgeyard.fleet.provider.v1.PolicyRequest.instance_json:type_name -> forgeyard.fleet.provider.v1.PolicyRequest.InstanceJsonEntry
+	65, // 55: forgeyard.fleet.provider.v1.PolicyRequest.instance_json:type_name -> forgeyard.fleet.provider.v1.PolicyRequest.InstanceJsonEntry
 	39, // 56: forgeyard.fleet.provider.v1.CheckRequest.platform:type_name -> forgeyard.fleet.provider.v1.Platform
 	18, // 57: forgeyard.fleet.provider.v1.CheckResponse.diagnostics:type_name -> forgeyard.fleet.provider.v1.Diagnostic
-	27, // 58: forgeyard.fleet.provider.v1.ProvisionBatchRequest.request:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest
-	40, // 59: forgeyard.fleet.provider.v1.ProvisionBatchRequest.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
-	21, // 60: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry.value:type_name -> forgeyard.fleet.provider.v1.DiagnosticList
-	59, // 61: forgeyard.fleet.provider.v1.ProvisionRequest.Item.tags:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
-	40, // 62: forgeyard.fleet.provider.v1.ProvisionRequest.Item.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
-	11, // 63: forgeyard.fleet.provider.v1.Provider.GetInfo:input_type -> forgeyard.fleet.provider.v1.GetInfoRequest
-	19, // 64: forgeyard.fleet.provider.v1.Provider.Validate:input_type -> forgeyard.fleet.provider.v1.ValidateRequest
-	22, // 65: forgeyard.fleet.provider.v1.Provider.Configure:input_type -> forgeyard.fleet.provider.v1.ConfigureRequest
-	25, // 66: forgeyard.fleet.provider.v1.Provider.Inspect:input_type -> forgeyard.fleet.provider.v1.InspectRequest
-	27, // 67: forgeyard.fleet.provider.v1.Provider.Provision:input_type -> forgeyard.fleet.provider.v1.ProvisionRequest
-	30, // 68: forgeyard.fleet.provider.v1.Provider.Terminate:input_type -> forgeyard.fleet.provider.v1.TerminateRequest
-	33, // 69: forgeyard.fleet.provider.v1.Provider.Drain:input_type -> forgeyard.fleet.provider.v1.DrainRequest
-	41, // 70: forgeyard.fleet.provider.v1.Market.Offers:input_type -> forgeyard.fleet.provider.v1.OffersRequest
-	43, // 71: forgeyard.fleet.provider.v1.Events.Watch:input_type -> forgeyard.fleet.provider.v1.WatchRequest
-	45, // 72: forgeyard.fleet.provider.v1.IdentityVerifier.Verify:input_type -> forgeyard.fleet.provider.v1.VerifyRequest
-	49, // 73: forgeyard.fleet.provider.v1.Permissions.Policy:input_type -> forgeyard.fleet.provider.v1.PolicyRequest
-	51, // 74: forgeyard.fleet.provider.v1.Checker.Check:input_type -> forgeyard.fleet.provider.v1.CheckRequest
-	53, // 75: forgeyard.fleet.provider.v1.BatchProvisioner.ProvisionBatch:input_type -> forgeyard.fleet.provider.v1.ProvisionBatchRequest
-	12, // 76: forgeyard.fleet.provider.v1.Provider.GetInfo:output_type -> forgeyard.fleet.provider.v1.GetInfoResponse
-	20, // 77: forgeyard.fleet.provider.v1.Provider.Validate:output_type -> forgeyard.fleet.provider.v1.ValidateResponse
-	23, // 78: forgeyard.fleet.provider.v1.Provider.Configure:output_type -> forgeyard.fleet.provider.v1.ConfigureResponse
-	26, // 79: forgeyard.fleet.provider.v1.Provider.Inspect:output_type -> forgeyard.fleet.provider.v1.InspectResponse
-	28, // 80: forgeyard.fleet.provider.v1.Provider.Provision:output_type -> forgeyard.fleet.provider.v1.ProvisionResponse
-	31, // 81: forgeyard.fleet.provider.v1.Provider.Terminate:output_type -> forgeyard.fleet.provider.v1.TerminateResponse
-	34, // 82: forgeyard.fleet.provider.v1.Provider.Drain:output_type -> forgeyard.fleet.provider.v1.DrainResponse
-	42, // 83: forgeyard.fleet.provider.v1.Market.Offers:output_type -> forgeyard.fleet.provider.v1.OffersResponse
-	44, // 84: forgeyard.fleet.provider.v1.Events.Watch:output_type -> forgeyard.fleet.provider.v1.WatchResponse
-	46, // 85: forgeyard.fleet.provider.v1.IdentityVerifier.Verify:output_type -> forgeyard.fleet.provider.v1.VerifyResponse
-	50, // 86: forgeyard.fleet.provider.v1.Permissions.Policy:output_type -> forgeyard.fleet.provider.v1.PolicyResponse
-	52, // 87: forgeyard.fleet.provider.v1.Checker.Check:output_type -> forgeyard.fleet.provider.v1.CheckResponse
-	28, // 88: forgeyard.fleet.provider.v1.BatchProvisioner.ProvisionBatch:output_type -> forgeyard.fleet.provider.v1.ProvisionResponse
-	76, // [76:89] is the sub-list for method output_type
-	63, // [63:76] is the sub-list for method input_type
-	63, // [63:63] is the sub-list for extension type_name
-	63, // [63:63] is the sub-list for extension extendee
-	0,  // [0:63] is the sub-list for field type_name
+	66, // 58: forgeyard.fleet.provider.v1.AttestableRequest.instance_json:type_name -> forgeyard.fleet.provider.v1.AttestableRequest.InstanceJsonEntry
+	67, // 59: forgeyard.fleet.provider.v1.AttestableResponse.fleets:type_name -> forgeyard.fleet.provider.v1.AttestableResponse.FleetsEntry
+	56, // 60: forgeyard.fleet.provider.v1.Attestable.missing:type_name -> forgeyard.fleet.provider.v1.Unattestable
+	58, // 61: forgeyard.fleet.provider.v1.Unattestable.path:type_name -> forgeyard.fleet.provider.v1.Diagnostic.Step
+	27, // 62: forgeyard.fleet.provider.v1.ProvisionBatchRequest.request:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest
+	40, // 63: forgeyard.fleet.provider.v1.ProvisionBatchRequest.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
+	21, // 64: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry.value:type_name -> forgeyard.fleet.provider.v1.DiagnosticList
+	63, // 65: forgeyard.fleet.provider.v1.ProvisionRequest.Item.tags:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
+	40, // 66: forgeyard.fleet.provider.v1.ProvisionRequest.Item.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
+	55, // 67: forgeyard.fleet.provider.v1.AttestableResponse.FleetsEntry.value:type_name -> forgeyard.fleet.provider.v1.Attestable
+	11, // 68: forgeyard.fleet.provider.v1.Provider.GetInfo:input_type -> forgeyard.fleet.provider.v1.GetInfoRequest
+	19, // 69: forgeyard.fleet.provider.v1.Provider.Validate:input_type -> forgeyard.fleet.provider.v1.ValidateRequest
+	22, // 70: forgeyard.fleet.provider.v1.Provider.Configure:input_type -> forgeyard.fleet.provider.v1.ConfigureRequest
+	25, // 71: forgeyard.fleet.provider.v1.Provider.Inspect:input_type -> forgeyard.fleet.provider.v1.InspectRequest
+	27, // 72: forgeyard.fleet.provider.v1.Provider.Provision:input_type -> forgeyard.fleet.provider.v1.ProvisionRequest
+	30, // 73: forgeyard.fleet.provider.v1.Provider.Terminate:input_type -> forgeyard.fleet.provider.v1.TerminateRequest
+	33, // 74: forgeyard.fleet.provider.v1.Provider.Drain:input_type -> forgeyard.fleet.provider.v1.DrainRequest
+	41, // 75: forgeyard.fleet.provider.v1.Market.Offers:input_type -> forgeyard.fleet.provider.v1.OffersRequest
+	43, // 76: forgeyard.fleet.provider.v1.Events.Watch:input_type -> forgeyard.fleet.provider.v1.WatchRequest
+	45, // 77: forgeyard.fleet.provider.v1.IdentityVerifier.Verify:input_type -> forgeyard.fleet.provider.v1.VerifyRequest
+	49, // 78: forgeyard.fleet.provider.v1.Permissions.Policy:input_type -> forgeyard.fleet.provider.v1.PolicyRequest
+	51, // 79: forgeyard.fleet.provider.v1.Checker.Check:input_type -> forgeyard.fleet.provider.v1.CheckRequest
+	53, // 80: forgeyard.fleet.provider.v1.Attestations.Attestable:input_type -> forgeyard.fleet.provider.v1.AttestableRequest
+	57, // 81: forgeyard.fleet.provider.v1.BatchProvisioner.ProvisionBatch:input_type -> forgeyard.fleet.provider.v1.ProvisionBatchRequest
+	12, // 82: forgeyard.fleet.provider.v1.Provider.GetInfo:output_type -> forgeyard.fleet.provider.v1.GetInfoResponse
+	20, // 83: forgeyard.fleet.provider.v1.Provider.Validate:output_type -> forgeyard.fleet.provider.v1.ValidateResponse
+	23, // 84: forgeyard.fleet.provider.v1.Provider.Configure:output_type -> forgeyard.fleet.provider.v1.ConfigureResponse
+	26, // 85: forgeyard.fleet.provider.v1.Provider.Inspect:output_type -> forgeyard.fleet.provider.v1.InspectResponse
+	28, // 86: forgeyard.fleet.provider.v1.Provider.Provision:output_type -> forgeyard.fleet.provider.v1.ProvisionResponse
+	31, // 87: forgeyard.fleet.provider.v1.Provider.Terminate:output_type -> forgeyard.fleet.provider.v1.TerminateResponse
+	34, // 88: forgeyard.fleet.provider.v1.Provider.Drain:output_type -> forgeyard.fleet.provider.v1.DrainResponse
+	42, // 89: forgeyard.fleet.provider.v1.Market.Offers:output_type -> forgeyard.fleet.provider.v1.OffersResponse
+	44, // 90: forgeyard.fleet.provider.v1.Events.Watch:output_type -> forgeyard.fleet.provider.v1.WatchResponse
+	46, // 91: forgeyard.fleet.provider.v1.IdentityVerifier.Verify:output_type -> forgeyard.fleet.provider.v1.VerifyResponse
+	50, // 92: forgeyard.fleet.provider.v1.Permissions.Policy:output_type -> forgeyard.fleet.provider.v1.PolicyResponse
+	52, // 93: forgeyard.fleet.provider.v1.Checker.Check:output_type -> forgeyard.fleet.provider.v1.CheckResponse
+	54, // 94: forgeyard.fleet.provider.v1.Attestations.Attestable:output_type -> forgeyard.fleet.provider.v1.AttestableResponse
+	28, // 95: forgeyard.fleet.provider.v1.BatchProvisioner.ProvisionBatch:output_type -> forgeyard.fleet.provider.v1.ProvisionResponse
+	82, // [82:96] is the sub-list for method output_type
+	68, // [68:82] is the sub-list for method input_type
+	68, // [68:68] is the sub-list for extension type_name
+	68, // [68:68] is the sub-list for extension extendee
+	0,  // [0:68] is the sub-list for field type_name
 }
 
 func init() { file_provider_proto_init() }
@@ -4286,7 +4530,7 @@ func file_provider_proto_init() {
 		(*VerifyResponse_Verified)(nil),
 		(*VerifyResponse_Refused)(nil),
 	}
-	file_provider_proto_msgTypes[43].OneofWrappers = []any{
+	file_provider_proto_msgTypes[47].OneofWrappers = []any{
 		(*Diagnostic_Step_Name)(nil),
 		(*Diagnostic_Step_Index)(nil),
 	}
@@ -4296,9 +4540,9 @@ func file_provider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_provider_proto_rawDesc), len(file_provider_proto_rawDesc)),
 			NumEnums:      11,
-			NumMessages:   51,
+			NumMessages:   57,
 			NumExtensions: 0,
-			NumServices:   7,
+			NumServices:   8,
 		},
 		GoTypes:           file_provider_proto_goTypes,
 		DependencyIndexes: file_provider_proto_depIdxs,

@@ -42,6 +42,9 @@ func (l Launcher) Start(_ context.Context, _ bool) (conformance.Running, error) 
 	if r.plugin.Market != nil {
 		providerpb.RegisterMarketServer(r.server, r.plugin.Market)
 	}
+	if r.plugin.Attestations != nil {
+		providerpb.RegisterAttestationsServer(r.server, r.plugin.Attestations)
+	}
 	if r.plugin.Checker != nil {
 		providerpb.RegisterCheckerServer(r.server, r.plugin.Checker)
 	}

@@ -95,6 +95,7 @@ func plugin(version string, around surroundings) provider.Plugin[settings.Config
 		ListSettle: listSettle, Parallel: parallel, Market: true, Events: true, Checks: true,
 		Identity: true, IdentityNeeds: settings.CertificateName, Policy: policy.Document,
 		Batches: true, MaxBatch: mostMembers,
+		Attestations: []string{provider.AttestKVM}, Unattestable: unattestable,
 	}
 }
 
