@@ -33,6 +33,34 @@ func (w *workspace) runIn(folder string, words ...string) string {
 	return string(out)
 }
 
+// The steps of a new plugin's CI are run as the workflow has them, but for what fetches
+// and builds this repository.
+func TestTheWorkflowOfANewPluginPasses(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	program := filepath.Join(w.bin, "forgeyard-fleet")
+	w.runIn(w.dir, program, "plugin", "new", "acme", "--sdk", sdkFolder(t))
+	folder := filepath.Join(w.dir, "forgeyard-plugin-acme")
+	if err := os.MkdirAll(filepath.Join(w.dir, "forgeyard-fleet"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(sdkFolder(t), filepath.Join(w.dir, "forgeyard-fleet", "plugin-sdk")); err != nil {
+		t.Fatal(err)
+	}
+	steps := 0
+	for line := range strings.Lines(read(t, folder, ".github/workflows/ci.yml")) {
+		step, found := strings.CutPrefix(strings.TrimSpace(line), "- run: ")
+		if !found || strings.Contains(step, "-o ../bin/forgeyard-fleet") {
+			continue
+		}
+		steps++
+		w.runIn(folder, "sh", "-c", strings.ReplaceAll(step, "../forgeyard-fleet/bin/forgeyard-fleet", program))
+	}
+	if steps != 4 {
+		t.Errorf("%d steps were found, want 4", steps)
+	}
+}
+
 func TestANewPluginBuildsAndKeepsEveryRuleAsItStands(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)

@@ -35,6 +35,7 @@ func (a *app) pluginCommand() *cobra.Command {
 		a.pluginKeygenCommand(),
 		a.pluginNewCommand(),
 		a.pluginTestCommand(),
+		a.pluginCallCommand(),
 		a.pluginDocsCommand(),
 	)
 	return c

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -18,8 +17,7 @@ import (
 )
 
 func (a *app) pluginTestCommand() *cobra.Command {
-	var file string
-	var create, asJSON bool
+	var o pluginTestFlags
 	c := &cobra.Command{
 		Use:   "test BINARY --config FILE",
 		Short: "Test a plugin against the plugin contract",
@@ -31,16 +29,33 @@ func (a *app) pluginTestCommand() *cobra.Command {
 			"remove them. The exit code is 1 if the plugin breaks a rule.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if file == "" {
+			if o.file == "" {
 				return errors.New("--config FILE is required: a file with the provider block to test with")
 			}
-			return a.testPlugin(c.Context(), args[0], file, create, asJSON)
+			return a.testPlugin(c.Context(), args[0], o)
 		},
 	}
-	c.Flags().StringVar(&file, "config", "", "file with the provider, instance and test blocks")
-	c.Flags().BoolVar(&create, "allow-create", false, "let the rules create and remove instances")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: each rule with its result")
+	c.Flags().StringVar(&o.file, "config", "", "file with the provider, instance and test blocks")
+	c.Flags().BoolVar(&o.create, "allow-create", false, "let the rules create and remove instances")
+	c.Flags().StringSliceVar(&o.rules, "rule", nil, "check only this rule and those that it needs; can be repeated")
+	c.Flags().BoolVar(&o.asJSON, "json", false, "print JSON: each rule with its result")
+	_ = c.RegisterFlagCompletionFunc("rule", cobra.FixedCompletions(ruleNames(), cobra.ShellCompDirectiveNoFileComp))
 	return c
+}
+
+// pluginTestFlags are how a plugin is tested.
+type pluginTestFlags struct {
+	file           string
+	rules          []string
+	create, asJSON bool
+}
+
+func ruleNames() []string {
+	var names []string
+	for _, rule := range conformance.Rules() {
+		names = append(names, rule.Name)
+	}
+	return names
 }
 
 // pluginReport is the result for programs.
@@ -65,7 +80,7 @@ func (r *pluginReport) add(result conformance.Result) {
 	}
 }
 
-func (a *app) testPlugin(ctx context.Context, binary, file string, create, asJSON bool) (err error) {
+func (a *app) testPlugin(ctx context.Context, binary string, o pluginTestFlags) (err error) {
 	bench, err := newPluginBench(binary, a.lookupEnv)
 	if err != nil {
 		return err
@@ -75,26 +90,29 @@ func (a *app) testPlugin(ctx context.Context, binary, file string, create, asJSO
 	if err != nil {
 		return err
 	}
-	options, err := a.testOptions(ctx, bench, info, file)
+	options, err := a.testOptions(ctx, bench, info, o.file)
 	if err != nil {
 		return err
 	}
-	options.AllowCreate = create
+	options.AllowCreate, options.Only = o.create, o.rules
+	if a.errTerminal {
+		options.Begun = func(rule string) { fmt.Fprintf(a.err, "\r\x1b[K%s …", rule) }
+		defer fmt.Fprint(a.err, "\r\x1b[K")
+	}
 	report := pluginReport{Plugin: info.Schemas.Name, Version: info.Schemas.Version}
 	err = conformance.Run(ctx, bench, options, func(result conformance.Result) {
 		report.add(result)
-		if asJSON {
-			return
+		if a.errTerminal {
+			fmt.Fprint(a.err, "\r\x1b[K")
 		}
-		a.printf("%s  %-22s %s\n", result.Verdict, result.Rule, result.Says)
-		if result.Reason != "" {
-			a.printf("      %s\n", strings.ReplaceAll(result.Reason, "\n", "\n      "))
+		if !o.asJSON {
+			a.showRule(result)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if o.asJSON {
 		err = a.printJSON(report)
 	} else {
 		a.printf(
@@ -105,7 +123,7 @@ func (a *app) testPlugin(ctx context.Context, binary, file string, create, asJSO
 			report.Failed,
 			report.Skipped,
 		)
-		if !create {
+		if !o.create {
 			a.printf("Rules that create instances were skipped; pass --allow-create to check them.\n")
 		}
 	}
@@ -113,6 +131,20 @@ func (a *app) testPlugin(ctx context.Context, binary, file string, create, asJSO
 		return exitStatus(exitError)
 	}
 	return err
+}
+
+// showRule is one rule with what was found.
+func (a *app) showRule(r conformance.Result) {
+	a.printf("%s  %-22s %6.1fs  %s\n", r.Verdict, r.Rule, r.Seconds, r.Says)
+	if r.Reason != "" {
+		a.printf("      %s\n", strings.ReplaceAll(r.Reason, "\n", "\n      "))
+	}
+	if len(r.Log) > 0 {
+		a.printf("      The plugin's log meanwhile:\n")
+	}
+	for _, line := range r.Log {
+		a.printf("        %s\n", line)
+	}
 }
 
 // testOptions reads the file of the test, with the secrets that it refers to.
@@ -140,27 +172,18 @@ func (a *app) testOptions(
 		Assets: test.Assets, Image: test.Image, OS: test.Platform.OS, Arch: test.Platform.Arch,
 		AgentURL: test.AgentURL, AgentSHA256: test.AgentSHA256, Patience: test.Patience,
 	}
+	commands := testCommands{folder: filepath.Dir(file)}
 	if len(test.OutageBegin) > 0 {
-		options.Outage = commandOutage(filepath.Dir(file), test.OutageBegin, test.OutageEnd)
+		options.Outage = commands.outage(test.OutageBegin, test.OutageEnd)
+	}
+	if len(test.Count) > 0 {
+		options.Count = commands.count(test.Count)
+	}
+	options.PageSize = test.PageSize
+	if test.ProxyAttribute != "" {
+		if options.Proxy, err = proxyAt(test.ProxyAttribute, provider.Body); err != nil {
+			return options, fmt.Errorf("read the proxy block of %s: %w", file, err)
+		}
 	}
 	return options, nil
-}
-
-// commandOutage makes an outage out of two commands, which run in the folder of
-// the file that names them.
-func commandOutage(folder string, begin, end []string) func(context.Context) (func(context.Context) error, error) {
-	run := func(ctx context.Context, words []string) error {
-		command := exec.CommandContext(ctx, words[0], words[1:]...)
-		command.Dir = folder
-		if out, err := command.CombinedOutput(); err != nil {
-			return fmt.Errorf("%s: %w: %s", strings.Join(words, " "), err, strings.TrimSpace(string(out)))
-		}
-		return nil
-	}
-	return func(ctx context.Context) (func(context.Context) error, error) {
-		if err := run(ctx, begin); err != nil {
-			return nil, err
-		}
-		return func(ctx context.Context) error { return run(ctx, end) }, nil
-	}
 }

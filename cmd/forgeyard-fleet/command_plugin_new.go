@@ -22,6 +22,7 @@ var scaffold embed.FS
 var scaffoldFiles = map[string]string{
 	"main.go.txt": "main.go", "provider.go.txt": "provider.go", "provider_test.go.txt": "provider_test.go",
 	"plugin.hcl.txt": "testdata/plugin.hcl", "README.md.txt": "README.md", "gitignore.txt": ".gitignore",
+	"ci.yml.txt": ".github/workflows/ci.yml", "release.yml.txt": ".github/workflows/release.yml",
 }
 
 // sdkModule is the one module that a plugin needs.
@@ -37,7 +38,8 @@ func (a *app) pluginNewCommand() *cobra.Command {
 		Short: "Write the source of a new provider plugin",
 		Long: "Write a Go module to the directory forgeyard-plugin-NAME: a working provider whose instances are " +
 			"directories, its\n" +
-			"test, and the configuration for plugin test. The SDK has no release yet, so go.mod refers to the checkout given\n" +
+			"test, the configuration for plugin test, and workflows for CI and releases. The SDK has no release yet, so " +
+			"go.mod refers to the checkout given\n" +
 			"with --sdk. Add a LICENSE of your choice.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -301,6 +301,7 @@ var withoutJSON = map[string]bool{
 	"plugin keygen":         true,
 	"plugin new":            true,
 	"plugin docs":           true,
+	"plugin call":           true, // it prints nothing but JSON
 	"token delete":          true,
 	"drain":                 true,
 	"instance adopt":        true,

@@ -18,9 +18,12 @@ func TestOverridesAndReservationsComeThroughAsSent(t *testing.T) {
 		for _, o := range []struct{ set, clear any }{
 			{orders.ScaleRequest{Fleet: `fleet.each["a/b"]`, Min: &zero, Max: &five, For: 2 * time.Hour, Reason: "release"},
 				ordertest.Cleared{Request: orders.ScaleRequest{Fleet: `fleet.each["a/b"]`}}},
-			{orders.ScaleRequest{Fleet: "linux", Max: &five, For: time.Second}, ordertest.Cleared{Request: orders.ScaleRequest{Fleet: "linux"}}},
-			{orders.PinRequest{Instance: "if1", For: 4 * time.Hour, Reason: "look"}, ordertest.Cleared{Request: orders.PinRequest{Instance: "if1"}}},
-			{orders.FreezeFleetRequest{Fleet: "linux", ScaleUpOnly: true}, ordertest.Cleared{Request: orders.FreezeFleetRequest{Fleet: "linux"}}},
+			{orders.ScaleRequest{Fleet: "linux", Max: &five, For: time.Second},
+				ordertest.Cleared{Request: orders.ScaleRequest{Fleet: "linux"}}},
+			{orders.PinRequest{Instance: "if1", For: 4 * time.Hour, Reason: "look"},
+				ordertest.Cleared{Request: orders.PinRequest{Instance: "if1"}}},
+			{orders.FreezeFleetRequest{Fleet: "linux", ScaleUpOnly: true},
+				ordertest.Cleared{Request: orders.FreezeFleetRequest{Fleet: "linux"}}},
 			{orders.OverrideCostsRequest{Fleet: "linux", MaxHourly: fleet.Money{Micros: 5_000_001, Currency: "USD"},
 				For: time.Hour, Reason: "incident 12"}, ordertest.Cleared{Request: orders.OverrideCostsRequest{Fleet: "linux"}}},
 			{orders.OverrideCostsRequest{Fleet: "linux", MaxDaily: fleet.Money{Micros: 1, Currency: "EUR"}, For: time.Hour,
@@ -29,9 +32,12 @@ func TestOverridesAndReservationsComeThroughAsSent(t *testing.T) {
 				ordertest.Cleared{Request: orders.OverrideCostsRequest{Fleet: "linux"}}},
 			{orders.FreezeProviderRequest{Provider: "local.here", ScaleUpOnly: true, Reason: "incident 12"},
 				ordertest.Cleared{Request: orders.FreezeProviderRequest{Provider: "local.here"}}},
-			{orders.QuarantineFleetRequest{Fleet: "linux", Reason: "odd"}, ordertest.Cleared{Request: orders.QuarantineFleetRequest{Fleet: "linux"}}},
-			{orders.QuarantineInstanceRequest{Instance: "if1", Reason: "odd"}, ordertest.Cleared{Request: orders.QuarantineInstanceRequest{Instance: "if1"}}},
-			{orders.QuarantineImageRequest{Image: "image.ubuntu", Reason: "odd"}, ordertest.Cleared{Request: orders.QuarantineImageRequest{Image: "image.ubuntu"}}},
+			{orders.QuarantineFleetRequest{Fleet: "linux", Reason: "odd"},
+				ordertest.Cleared{Request: orders.QuarantineFleetRequest{Fleet: "linux"}}},
+			{orders.QuarantineInstanceRequest{Instance: "if1", Reason: "odd"},
+				ordertest.Cleared{Request: orders.QuarantineInstanceRequest{Instance: "if1"}}},
+			{orders.QuarantineImageRequest{Image: "image.ubuntu", Reason: "odd"},
+				ordertest.Cleared{Request: orders.QuarantineImageRequest{Image: "image.ubuntu"}}},
 		} {
 			for _, order := range []any{o.set, o.clear} {
 				receipt, err := ordertest.Give(t.Context(), c.Orders(), order)
@@ -93,10 +99,12 @@ func TestACheckOfAnOrderIsNeverTakenForTheOrder(t *testing.T) {
 			same(t, "what was checked", []any{checked{o}}, s.heard())
 		}
 		for _, o := range []any{
-			orders.DrainRequest{Instance: "if1"}, orders.DrainRequest{Instance: "if1", Force: true}, ordertest.Replaced{Instance: "if1"},
+			orders.DrainRequest{Instance: "if1"}, orders.DrainRequest{Instance: "if1", Force: true},
+			ordertest.Replaced{Instance: "if1"},
 			orders.ResolveRequest{Instance: "if1", Outcome: orders.Gone},
 			orders.AdoptRequest{Provider: "local.here", Resource: "r", Fleet: "fleet.linux"},
-			ordertest.RolledBack{RolloutRequest: orders.RolloutRequest{Subject: "linux"}}, orders.ResumeRequest{Subject: "image.ubuntu"},
+			ordertest.RolledBack{RolloutRequest: orders.RolloutRequest{Subject: "linux"}},
+			orders.ResumeRequest{Subject: "image.ubuntu"},
 			ordertest.Paused{RolloutRequest: orders.RolloutRequest{Subject: "linux"}},
 		} {
 			if _, err := ordertest.Give(t.Context(), c.CheckOrders(), o); err != nil {
@@ -124,7 +132,8 @@ func TestAMisspelledCheckIsRefusedAndNotCarriedOut(t *testing.T) {
 
 func TestAnOrderAboutNothingIsNotSent(t *testing.T) {
 	c := dial(t, onSocket(t, handler(lab(), nil)))
-	for _, o := range []any{orders.FreezeFleetRequest{}, orders.FreezeProviderRequest{}, orders.PinRequest{}, ordertest.Replaced{},
+	for _, o := range []any{orders.FreezeFleetRequest{}, orders.FreezeProviderRequest{}, orders.PinRequest{},
+		ordertest.Replaced{},
 		ordertest.Paused{}, ordertest.Cleared{Request: orders.QuarantineImageRequest{Image: ""}}} {
 		if _, err := ordertest.Give(t.Context(), c.Orders(), o); !errors.As(err, new(*access.NotFoundError)) {
 			t.Errorf("%T: %v", o, err)

@@ -6,7 +6,7 @@ func (l *loader) readCapacityClass(block *body) {
 	var written classBlock
 	block.read(&written)
 	block.close()
-	l.classes[written.Name] = written.class()
+	l.classes[written.Name], l.classHeaders[written.Name] = written.class(), block.header
 }
 
 // class is what the block means.

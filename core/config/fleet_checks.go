@@ -31,6 +31,7 @@ func (l *loader) checkFleet(block *body, written *fleetBlock, f fleet.RunnerFlee
 		checkModel(b, written.Forecast)
 	}
 	l.checkForecast(block, f)
+	l.checkAttested(block, f)
 	if f.Protected {
 		l.checkProtected(block, f)
 	} else if f.Class.Signing {

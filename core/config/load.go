@@ -30,6 +30,8 @@ type Loaded struct {
 	// schedulers aren't plugins' bodies and are reported in the same way.
 	schedulers map[fleet.SchedulerAddress]blockSource
 	removed    map[fleet.FleetAddress]removal
+	// classHeaders are where capacity classes are written, by name.
+	classHeaders map[string]hcl.Range
 }
 
 // Load reads a definition. Loaded is nil where the diagnostics hold an error.
@@ -51,6 +53,7 @@ func Load(sources []Source, variables Variables, schemas SchemaSource) (*Loaded,
 	return &Loaded{
 		Definition: l.definition, report: l.collector,
 		providers: l.providerBodies, instances: l.instanceBodies, schedulers: l.schedulerBodies, removed: l.removals,
+		classHeaders: l.classHeaders,
 	}, diagnostics
 }
 
@@ -66,6 +69,7 @@ type loader struct {
 	classes         map[string]fleet.CapacityClass
 	providerBodies  map[fleet.ProviderAddress]blockSource
 	instanceBodies  map[fleet.FleetAddress]blockSource
+	classHeaders    map[string]hcl.Range
 	schedulerBodies map[fleet.SchedulerAddress]blockSource
 	removals        map[fleet.FleetAddress]removal
 	// fleetBlocks are the declared fleets.
@@ -84,6 +88,7 @@ func newLoader() *loader {
 		classes:         map[string]fleet.CapacityClass{},
 		providerBodies:  map[fleet.ProviderAddress]blockSource{},
 		instanceBodies:  map[fleet.FleetAddress]blockSource{},
+		classHeaders:    map[string]hcl.Range{},
 		schedulerBodies: map[fleet.SchedulerAddress]blockSource{},
 		fleetBlocks:     map[fleet.FleetAddress]*body{},
 		removals:        map[fleet.FleetAddress]removal{},

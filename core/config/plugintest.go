@@ -30,6 +30,14 @@ type PluginTest struct {
 	// OutageBegin and OutageEnd are commands that make the infrastructure
 	// unreachable and mend it; both empty: there are none.
 	OutageBegin, OutageEnd []string
+	// Count is a command that prints how many resources the infrastructure has; empty:
+	// there is none.
+	Count []string
+	// PageSize is how many resources a page of the infrastructure's list has; 0: not known.
+	PageSize int
+	// ProxyAttribute is the attribute of the provider block with the URL that the kit's proxy
+	// takes the place of; "": none.
+	ProxyAttribute string
 }
 
 // LoadPluginTest reads the file for a plugin that describes itself so.
@@ -86,7 +94,10 @@ type testBlock struct {
 	AgentSHA256 string             `fleet:"agent_sha256"`
 	Patience    time.Duration      `fleet:"patience" min:"1s"`
 	Env         []string           `fleet:"env" list:"set" form:"environment"`
+	Count       []string           `fleet:"count" list:"program" example:"[\"./count.sh\"]"`
+	PageSize    int                `fleet:"page_size" min:"1" max:"100"`
 	Platform    *testPlatformBlock `fleet:"platform,block"`
+	Proxy       *testProxyBlock    `fleet:"proxy,block"`
 	Outage      *outageBlock       `fleet:"outage,block"`
 }
 
@@ -94,6 +105,11 @@ type testBlock struct {
 type testPlatformBlock struct {
 	OS   string `fleet:"os,required" example:"linux"`
 	Arch string `fleet:"arch,required" example:"x86_64"`
+}
+
+// testProxyBlock is where the kit's proxy is put.
+type testProxyBlock struct {
+	Attribute string `fleet:"attribute,required" example:"endpoint"`
 }
 
 // outageBlock is how the infrastructure is made unreachable and reachable again.
@@ -109,6 +125,10 @@ func readPluginTest(block *body, test *PluginTest) {
 	test.Assets, test.Image, test.AgentURL, test.AgentSHA256 = written.Assets, written.Image, written.AgentURL,
 		written.AgentSHA256
 	test.Patience, test.Env = written.Patience, written.Env
+	test.Count, test.PageSize = written.Count, written.PageSize
+	if written.Proxy != nil {
+		test.ProxyAttribute = written.Proxy.Attribute
+	}
 	if written.Platform != nil {
 		test.Platform = fleet.Platform(*written.Platform)
 	}

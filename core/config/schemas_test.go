@@ -6,15 +6,17 @@ import (
 )
 
 // schemas are two plugins: "cloud", which uses every kind of value, and "bare",
-// which has nothing to set.
+// which has nothing to set. Both attest whatever can be.
 type schemas struct{}
+
+var everyAttestation = []string{"confidential", "gpu", "kvm", "signing"}
 
 func (schemas) Schemas(plugin string) (fleet.PluginSchemas, error) {
 	switch plugin {
 	case "cloud":
 		return cloudSchemas, nil
 	case "bare":
-		return fleet.PluginSchemas{Name: "bare", Version: "0.1.0"}, nil
+		return fleet.PluginSchemas{Name: "bare", Version: "0.1.0", Attestations: everyAttestation}, nil
 	default:
 		return fleet.PluginSchemas{}, config.ErrNotInstalled
 	}
@@ -33,7 +35,7 @@ func mapOf(of fleet.PluginTypeKind) fleet.PluginType {
 }
 
 var cloudSchemas = fleet.PluginSchemas{
-	Name: "cloud", Version: "0.1.3",
+	Name: "cloud", Version: "0.1.3", Attestations: everyAttestation,
 	Provider: fleet.PluginSchema{Attributes: []fleet.PluginAttribute{
 		{Name: "region", Type: kind(fleet.KindString), Required: true},
 		{Name: "zone", Type: kind(fleet.KindString), Deprecated: "Use region."},

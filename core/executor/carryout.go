@@ -40,7 +40,7 @@ func (e *Executor) carryOut(ctx context.Context, effect loop.Effect) {
 }
 
 func (e *Executor) inspect(ctx context.Context, effect loop.Inspect) loop.Event {
-	out := loop.Inspected{Provider: effect.Provider, Began: e.settings.Clock()}
+	out := loop.Inspected{Provider: effect.Provider, Keys: effect.Keys, Began: e.settings.Clock()}
 	p, err := e.settings.Provider(effect.Provider)
 	if err != nil {
 		out.Failure = failure(err)
@@ -48,7 +48,7 @@ func (e *Executor) inspect(ctx context.Context, effect loop.Inspect) loop.Event 
 	}
 	limited, cancel := context.WithTimeout(ctx, e.settings.Deadlines.Inspect)
 	defer cancel()
-	out.Inspection, err = p.Inspect(limited, nil)
+	out.Inspection, err = p.Inspect(limited, effect.Keys)
 	inspection := subject{what: "the inspection", provider: effect.Provider}
 	if err != nil {
 		out.Failure = failure(err)
@@ -142,7 +142,8 @@ func (e *Executor) make(
 func (e *Executor) request(effect loop.Provision) pluginhost.ProvisionRequest {
 	i := effect.Intent
 	return pluginhost.ProvisionRequest{
-		Fleet:          i.Fleet,
+		Fleet:          effect.Operation.Fleet,
+		Address:        i.Fleet,
 		Instance:       i.Instance,
 		InstanceDigest: i.InstanceDigest,
 		Image:          i.Image,
@@ -244,7 +245,7 @@ func failure(err error) *loop.Failure {
 	f := &loop.Failure{Class: fleet.ErrorTransient, Message: err.Error(), RetryAfter: time.Duration(0)}
 	if call := (*pluginhost.CallError)(nil); errors.As(err, &call) {
 		f.Class, f.Message, f.RetryAfter = call.Class, call.Message, call.RetryAfter
-		f.Zone, f.MachineType = call.Zone, call.MachineType
+		f.Zone, f.MachineType, f.Scope = call.Zone, call.MachineType, call.Scope
 	}
 	return f
 }

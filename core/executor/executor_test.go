@@ -100,7 +100,7 @@ const local = fleet.ProviderAddress("local.here")
 func provisionEffect() loop.Provision {
 	return loop.Provision{
 		Provider:  local,
-		Operation: fleet.Operation{ID: "k1", Nonce: []byte("n")},
+		Operation: fleet.Operation{ID: "k1", Fleet: "f1", Nonce: []byte("n")},
 		Intent: fleet.ProvisionIntent{
 			Fleet:     "fleet.demo",
 			Name:      "demo-1",
@@ -328,7 +328,7 @@ func TestTheTokenGoesOutWithTheRequestAlone(t *testing.T) {
 		request := <-c.requests
 		item := request.Items[0]
 		if item.Key != "k1" || item.Bootstrap.Token != "token of k1" || item.Bootstrap.ManagerURL != "https://127.0.0.1:1" ||
-			request.Fleet != "fleet.demo" {
+			request.Fleet != "f1" || request.Address != "fleet.demo" {
 			t.Errorf("request for %s: key %s, name %s", request.Fleet, item.Key, item.Name)
 		}
 	})

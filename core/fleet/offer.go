@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -26,6 +27,31 @@ type Offer struct {
 	MinimumCommitment time.Duration `json:"minimum_commitment,omitempty"`
 	// Available is the stock or the quota that is left; nil: it isn't known.
 	Available *int64 `json:"available,omitempty"`
+	// Unavailable is why it can't be had now, as the market says; "": it can.
+	Unavailable string `json:"unavailable,omitempty"`
+	// Scope is what it shares with other offers beyond zone and machine type.
+	Scope string `json:"scope,omitempty"`
+	// Tax says whether value added tax is in the price, PriceParts what it is made of.
+	Tax        PriceTax    `json:"tax,omitempty"`
+	PriceParts []PricePart `json:"price_parts,omitempty"`
+	// MonthlyCap is the most that a calendar month costs; zero: there is no cap.
+	MonthlyCap Money `json:"monthly_cap,omitzero"`
+}
+
+// PriceTax says whether value added tax is in a price; "": it isn't said.
+type PriceTax string
+
+// The kinds of price.
+const (
+	PriceNet   PriceTax = "net"
+	PriceGross PriceTax = "gross"
+)
+
+// PricePart is a part of an hourly price: "machine", "address", "disk" or the plugin's
+// own word.
+type PricePart struct {
+	Name   string `json:"name"`
+	Micros int64  `json:"micros"`
 }
 
 // Name is the offer for people: "eu-central-1a m7i.xlarge preemptible".
@@ -57,6 +83,8 @@ type OfferList struct {
 	Ignored []string `json:"ignored,omitempty"`
 	// Failure is why the last refresh failed; "": it didn't.
 	Failure string `json:"failure,omitempty"`
+	// FailureClass is the class of that error; "": it didn't fail.
+	FailureClass ErrorClass `json:"failure_class,omitempty"`
 	// Next is when the market is asked again.
 	Next time.Time `json:"next,omitzero"`
 }
@@ -88,6 +116,10 @@ const (
 	MaxOffers = 1000
 	// maxHourlyMicros bounds a price: a million units of its currency in an hour.
 	maxHourlyMicros = 1_000_000 * 1_000_000
+	// maxMonthlyMicros bounds a monthly cap: what the dearest hour costs in 31 days.
+	maxMonthlyMicros = maxHourlyMicros * 24 * 31
+	// maxPriceParts bounds the parts of a price.
+	maxPriceParts = 16
 	// maxCommitment bounds billing grains and minimum commitments.
 	maxCommitment = 366 * 24 * time.Hour
 	// ignoredShown is how many ignored offers are told one by one.
@@ -115,7 +147,7 @@ func CheckOffers(offers []Offer) (good []Offer, ignored []string, err error) {
 		lifetime          LifetimeClass
 	}
 	seen := make(map[name]bool, len(offers))
-	currency, left := "", 0
+	currency, tax, left := "", PriceTax(""), 0
 	for n, o := range offers {
 		why := o.impossible()
 		if id := (name{o.Zone, o.MachineType, o.Lifetime}); why == "" {
@@ -140,6 +172,12 @@ func CheckOffers(offers []Offer) (good []Offer, ignored []string, err error) {
 			}
 			currency = o.Price.Currency
 		}
+		if o.Tax != "" {
+			if tax != "" && o.Tax != tax {
+				return nil, nil, errors.New("it has net and gross prices, which can't be compared")
+			}
+			tax = o.Tax
+		}
 		good = append(good, o)
 	}
 	if left > ignoredShown {
@@ -150,8 +188,9 @@ func CheckOffers(offers []Offer) (good []Offer, ignored []string, err error) {
 
 // impossible says why an offer can't be one; "": it can.
 func (o Offer) impossible() string {
-	for _, word := range []struct{ name, value string }{{"zone", o.Zone}, {"region", o.Region},
-		{"machine type", o.MachineType}} {
+	for _, word := range []struct{ name, value string }{
+		{"zone", o.Zone}, {"region", o.Region}, {"machine type", o.MachineType}, {"scope", o.Scope},
+	} {
 		if word.value != "" && !offerWord.MatchString(word.value) {
 			return fmt.Sprintf("its %s %.40q is not a valid name", word.name, word.value)
 		}
@@ -169,6 +208,12 @@ func (o Offer) impossible() string {
 		return fmt.Sprintf("its currency %.20q is none: three capital letters", p.Currency)
 	case p.Micros < 0 || p.Micros > maxHourlyMicros:
 		return fmt.Sprintf("its price is %d millionths an hour; it must be from 0 to %d", p.Micros, int64(maxHourlyMicros))
+	case o.MonthlyCap.Micros < 0 || o.MonthlyCap.Micros > maxMonthlyMicros:
+		return fmt.Sprintf("its monthly cap is %d millionths; it must be from 0 to %d",
+			o.MonthlyCap.Micros, int64(maxMonthlyMicros))
+	}
+	if why := o.wrongParts(); why != "" {
+		return why
 	}
 	for _, d := range []time.Duration{o.BillingGrain, o.MinimumCommitment} {
 		if d < 0 || d > maxCommitment {
@@ -180,6 +225,30 @@ func (o Offer) impossible() string {
 	}
 	if err := o.Resources.checkDemand(); err != nil {
 		return err.Error()
+	}
+	return ""
+}
+
+// wrongParts says what is wrong with the parts of the price; "": nothing. Parts have
+// names, aren't negative and add up.
+func (o Offer) wrongParts() string {
+	if len(o.PriceParts) == 0 {
+		return ""
+	}
+	if len(o.PriceParts) > maxPriceParts {
+		return fmt.Sprintf("its price has %d parts, and %d is the most", len(o.PriceParts), maxPriceParts)
+	}
+	rest := o.Price.Micros
+	for _, part := range o.PriceParts {
+		if !offerWord.MatchString(part.Name) || part.Micros < 0 {
+			return fmt.Sprintf("the part %.40q of its price needs a name and an amount that isn't negative", part.Name)
+		}
+		if rest -= part.Micros; rest < 0 {
+			break
+		}
+	}
+	if rest != 0 {
+		return fmt.Sprintf("the parts of its price don't add up to it: they differ by %d millionths", -rest)
 	}
 	return ""
 }

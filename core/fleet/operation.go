@@ -156,3 +156,12 @@ const (
 	ErrorTransient  ErrorClass = "transient"  // back off, try again
 	ErrorInternal   ErrorClass = "internal"   // a bug in the plugin: back off
 )
+
+// NeedsPerson says that waiting alone doesn't mend an error of the class.
+func (c ErrorClass) NeedsPerson() bool {
+	switch c {
+	case ErrorAuth, ErrorPermission, ErrorInvalid, ErrorConflict:
+		return true
+	}
+	return false
+}

@@ -20,7 +20,7 @@ const (
 type Resource struct {
 	ID             ProviderInstanceRef `json:"id"`
 	Key            OperationID         `json:"key"`
-	Fleet          FleetAddress        `json:"fleet"`
+	Fleet          RunnerFleetID       `json:"fleet"`
 	State          ResourceState       `json:"state"`
 	Addresses      []string            `json:"addresses,omitempty"`
 	Created        time.Time           `json:"created,omitzero"`
@@ -35,6 +35,18 @@ type Resource struct {
 	// Attested is what the provider vouches for.
 	Attested []string `json:"attested,omitempty"`
 	Kind     string   `json:"kind,omitempty"`
+	// Failure is why a resource in the state failed will never run; nil: it isn't said.
+	Failure *ResourceFailure `json:"failure,omitempty"`
+}
+
+// ResourceFailure is why an infrastructure that took a request couldn't carry it out.
+type ResourceFailure struct {
+	Class   ErrorClass `json:"error_class"`
+	Message string     `json:"message"`
+	// Zone, MachineType and Scope narrow what is about capacity or quota; "": all.
+	Zone        string `json:"zone,omitempty"`
+	MachineType string `json:"machine_type,omitempty"`
+	Scope       string `json:"scope,omitempty"`
 }
 
 // Inspection is one look at a provider.
@@ -64,6 +76,14 @@ type ProviderFacts struct {
 	MaxBatch int
 	// Batches says that one call can make several instances.
 	Batches bool
+	// InspectionInterval is the least time between two complete inspections; 0: the
+	// manager decides.
+	InspectionInterval time.Duration
+	// InspectsByKey says that asking for a few keys costs less than a complete list.
+	InspectsByKey bool
+	// InspectionRequests is how many API requests a complete inspection of 100 instances
+	// takes; 0: not known.
+	InspectionRequests int
 }
 
 // Idempotency says what makes a repeated provision safe.

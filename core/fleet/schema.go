@@ -1,5 +1,10 @@
 package fleet
 
+import (
+	"fmt"
+	"strings"
+)
+
 // PluginSchemas is how a plugin describes its two blocks, and who it is.
 type PluginSchemas struct {
 	Name     string       `json:"name"`
@@ -15,6 +20,10 @@ type PluginSchemas struct {
 	// IdentityNeeds is the attribute of the provider block without which it can't;
 	// empty: it always can.
 	IdentityNeeds string `json:"identity_needs,omitempty"`
+	// Attestations are what the plugin can ever vouch for, sorted. AttestableByBlock says
+	// that it can tell which of them a block can't have.
+	Attestations      []string `json:"attestations,omitempty"`
+	AttestableByBlock bool     `json:"attestable_by_block,omitempty"`
 	// Batches says that the plugin makes several instances by one call, MaxBatch how
 	// many at most; 0: as many as are asked for.
 	Batches  bool `json:"batches,omitempty"`
@@ -88,4 +97,20 @@ type PluginDiagnostic struct {
 type PathStep struct {
 	Name  string `json:"name,omitempty"`
 	Index int64  `json:"index,omitempty"`
+}
+
+// PathText is a path into a block for people: "host[1].uri".
+func PathText(path []PathStep) string {
+	var text strings.Builder
+	for _, step := range path {
+		switch {
+		case step.Name == "":
+			fmt.Fprintf(&text, "[%d]", step.Index)
+		case text.Len() > 0:
+			text.WriteString("." + step.Name)
+		default:
+			text.WriteString(step.Name)
+		}
+	}
+	return text.String()
 }

@@ -14,11 +14,27 @@ const (
 	SettledInterval      = 30 * time.Second
 	unobservableInterval = 5 * time.Second
 	EagerInterval        = 500 * time.Millisecond
+	// keysInterval spaces inspections by keys.
+	keysInterval = 2 * time.Second
+	// minKeys is how many keys may always be asked for instead of everything, where the
+	// provider inspects by keys.
+	minKeys = 4
+	// longestRetryAfter bounds the wait that a provider asks for.
+	longestRetryAfter = time.Hour
 )
 
-// NextInspection is when the provider should be inspected next. atOnce asks for it
-// now; waitingSince is since when instances wait for what it shows.
+// NextInspection is when the provider should be inspected completely next. atOnce asks
+// for it now; waitingSince is since when instances wait for what it shows. However much
+// it is needed, the provider is left alone for as long as its plugin says.
 func (p *Provider) NextInspection(now time.Time, atOnce bool, waitingSince []time.Time) time.Time {
+	due := p.wantedInspection(now, atOnce, waitingSince)
+	if p.Facts != nil && !p.ended.IsZero() {
+		due = later(due, p.ended.Add(p.Facts.InspectionInterval))
+	}
+	return later(due, p.retryAfter)
+}
+
+func (p *Provider) wantedInspection(now time.Time, atOnce bool, waitingSince []time.Time) time.Time {
 	if p.inspected.IsZero() || atOnce {
 		return now
 	}
@@ -29,27 +45,63 @@ func (p *Provider) NextInspection(now time.Time, atOnce bool, waitingSince []tim
 	if !p.Unobservable.IsZero() {
 		spacing = unobservableInterval
 	}
-	for _, since := range waitingSince {
-		waited := max(0, now.Sub(since))
-		spacing = min(spacing, max(EagerInterval, waited/10))
-	}
-	return p.inspected.Add(spacing)
+	return p.inspected.Add(eagerness(now, spacing, EagerInterval, waitingSince))
 }
 
-// BeginInspection notes that a step asked for an inspection.
-func (p *Provider) BeginInspection(now time.Time, step int) {
-	p.Inspecting, p.inspected, p.InspectionStep = true, now, step
+// eagerness shortens a spacing for what waits: at first to the shortest, and the less
+// the longer it takes.
+func eagerness(now time.Time, spacing, shortest time.Duration, waitingSince []time.Time) time.Duration {
+	for _, since := range waitingSince {
+		waited := max(0, now.Sub(since))
+		spacing = min(spacing, max(shortest, waited/10))
+	}
+	return spacing
+}
+
+// AsksForKeys says that so many keys are asked for one by one, between complete
+// inspections.
+func (p *Provider) AsksForKeys(keys int) bool {
+	return p.Facts != nil && p.Facts.InspectsByKey && keys > 0 && keys <= max(minKeys, p.Facts.InspectionRequests)
+}
+
+// NextKeysInspection is when keys may be asked for next. waitingSince is since when
+// instances wait for what that shows.
+func (p *Provider) NextKeysInspection(now time.Time, waitingSince []time.Time) time.Time {
+	spacing := eagerness(now, SettledInterval, keysInterval, waitingSince)
+	return later(later(p.inspected, p.askedKeys).Add(spacing), p.retryAfter)
+}
+
+// BeginInspection notes that a step asked for an inspection, of some keys or of
+// everything.
+func (p *Provider) BeginInspection(now time.Time, step int, byKeys bool) {
+	p.Inspecting = true
+	if byKeys {
+		p.askedKeys = now
+		return
+	}
+	p.inspected, p.InspectionStep = now, step
 }
 
 // LastInspection is when the last inspection was asked for.
 func (p *Provider) LastInspection() time.Time { return p.inspected }
 
 // MakeDue makes an inspection due now: the clock was set back.
-func (p *Provider) MakeDue() { p.inspected = time.Time{} }
+func (p *Provider) MakeDue() {
+	p.inspected, p.askedKeys, p.ended, p.retryAfter = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+}
 
-// EndInspection makes the listing of an inspection that has ended.
-func (p *Provider) EndInspection(began time.Time, i fleet.Inspection) *Listing {
+// EndInspection makes the listing of an inspection that has ended now. retryAfter is how
+// long the provider asks to be left alone; 0: it doesn't say.
+func (p *Provider) EndInspection(
+	began, now time.Time, i fleet.Inspection, byKeys bool, retryAfter time.Duration,
+) *Listing {
 	p.Inspecting = false
+	if !byKeys {
+		p.ended = now
+	}
+	if retryAfter > 0 {
+		p.retryAfter = now.Add(min(retryAfter, longestRetryAfter))
+	}
 	return NewListing(p.InspectionStep, began, i)
 }
 

@@ -32,8 +32,11 @@ type Provider struct {
 	// Listing is of the last complete inspection.
 	Listing *Listing
 
-	// inspected is when the last inspection was asked for.
-	inspected time.Time
+	// inspected is when the last complete inspection was asked for, ended when it was
+	// over, and askedKeys when one by keys was asked for.
+	inspected, ended, askedKeys time.Time
+	// retryAfter is until when the provider asked to be left alone.
+	retryAfter time.Time
 	// vanishing is since when most of what is known has been missing.
 	vanishing time.Time
 	// unrecorded are the resources without a live record at the last listing,

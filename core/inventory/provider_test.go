@@ -30,9 +30,9 @@ func list(
 	known []*fleet.CapacityInstance,
 	resources ...fleet.Resource,
 ) (complete bool) {
-	p.BeginInspection(began, step)
+	p.BeginInspection(began, step, false)
 	return p.Believe(
-		p.EndInspection(began, fleet.Inspection{Resources: resources, Complete: true}),
+		p.EndInspection(began, began, fleet.Inspection{Resources: resources, Complete: true}, false, 0),
 		reason.Reason{},
 		known,
 		noon,

@@ -12,8 +12,9 @@ import (
 // ProofTag is the tag with the proof that a resource is ours.
 const ProofTag = "forgeyard-proof"
 
-// The tags that a provider stores with a resource (spec §155). Values match
-// [a-z0-9-]{1,63}.
+// The tags that a provider stores with a resource (spec §155). The names that plugins
+// know are the contract's. Values are labels: 1 to 63 of [a-z0-9-], with a letter or digit
+// at both ends, as far as the installation's name is one.
 const (
 	InstallationTag = "forgeyard-installation"
 	FleetTag        = "forgeyard-fleet"
@@ -66,7 +67,7 @@ func ClaimIn(tags map[string]string) ownership.Claim {
 	}
 }
 
-var validTag = regexp.MustCompile(`^[a-z0-9-]{1,63}$`)
+var validTag = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
 // tagValue makes a name fit a tag. One that doesn't fit as it is keeps apart from
 // those that read like it by the beginning of its digest.
@@ -80,7 +81,8 @@ func tagValue(name string) string {
 		}
 		return '-'
 	}, strings.ToLower(name)), "-")
-	return cmp.Or(fitting[:min(len(fitting), 50)], "x") + "-" + fleet.ShortDigest(fleet.DigestBytes([]byte(name)))
+	return cmp.Or(strings.TrimRight(fitting[:min(len(fitting), 50)], "-"), "x") + "-" +
+		fleet.ShortDigest(fleet.DigestBytes([]byte(name)))
 }
 
 // InstanceName is a name for people that fits a host name: the fleet and the end
@@ -92,5 +94,5 @@ func InstanceName(a fleet.FleetAddress, key fleet.OperationID) string {
 		}
 		return '-'
 	}, a.Name()), "-")
-	return name[:min(len(name), 50)] + "-" + string(key[len(key)-8:])
+	return strings.TrimRight(name[:min(len(name), 50)], "-") + "-" + string(key[len(key)-8:])
 }

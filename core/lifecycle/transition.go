@@ -38,7 +38,7 @@ const (
 	IdleProven       Cause = "idle_proven"        // no job is on the host and none can come
 	Withdrawn        Cause = "withdrawn"          // no longer wanted, and never admitted to work
 	RunnerLeft       Cause = "runner_left"        // the agent said that it ended by itself
-	ResourceStopped  Cause = "resource_stopped"   // powered off or failed after signs of life
+	ResourceStopped  Cause = "resource_stopped"   // powered off after signs of life, or failed
 	CleanUp          Cause = "clean_up"           // a failed instance is removed
 	ProvenGone       Cause = "proven_gone"        // the provider answered, or a complete list shows, that it is gone
 	LeftBehind       Cause = "left_behind"        // it is gone, and something that belongs to it isn't
@@ -157,11 +157,11 @@ var edges = []Edge{
 	{fleet.Failed, fleet.Terminating, CleanUp, "something may exist"},
 	{fleet.Failed, fleet.Terminated, NothingCreated, "nothing was made"},
 
-	{fleet.Bootstrapping, fleet.Terminating, ResourceStopped, "it ran and is powered off or failed now"},
-	{fleet.Enrolling, fleet.Terminating, ResourceStopped, "it ran and is powered off or failed now"},
-	{fleet.Healthy, fleet.Terminating, ResourceStopped, "it ran and is powered off or failed now"},
-	{fleet.Draining, fleet.Terminating, ResourceStopped, "it ran and is powered off or failed now"},
-	{fleet.Quarantined, fleet.Terminating, ResourceStopped, "it ran and is powered off or failed now"},
+	{fleet.Bootstrapping, fleet.Terminating, ResourceStopped, "it ran and is powered off now, or it failed"},
+	{fleet.Enrolling, fleet.Terminating, ResourceStopped, "it ran and is powered off now, or it failed"},
+	{fleet.Healthy, fleet.Terminating, ResourceStopped, "it ran and is powered off now, or it failed"},
+	{fleet.Draining, fleet.Terminating, ResourceStopped, "it ran and is powered off now, or it failed"},
+	{fleet.Quarantined, fleet.Terminating, ResourceStopped, "it ran and is powered off now, or it failed"},
 	{fleet.Enrolling, fleet.Terminating, RunnerLeft, "the agent ended by itself"},
 	{fleet.Healthy, fleet.Terminating, RunnerLeft, "the agent ended by itself, and no scheduler counts on it"},
 	{fleet.Draining, fleet.Terminating, RunnerLeft, "the agent ended by itself"},

@@ -65,7 +65,9 @@ func (l *Loop) provisionAnswered(w *step, e ProvisionAnswered) {
 	case fleet.ProvisionCreated, fleet.ProvisionExisted:
 		op.State = fleet.OperationSucceeded
 		r.conflict(w.recordResource(r, e.Resource))
-		l.recordRoom(w, r, e.Resource)
+		if e.Resource.State != fleet.ResourceFailed {
+			l.recordRoom(w, r, e.Resource)
+		}
 	case fleet.ProvisionNotCreated:
 		l.notCreated(w, r, e.Failure)
 	case fleet.ProvisionNotSent:

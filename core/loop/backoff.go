@@ -1,11 +1,13 @@
 package loop
 
 import (
+	"cmp"
 	"maps"
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/retry"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
@@ -44,7 +46,7 @@ func (w *step) recordFailure(f fleet.ManagedFleet, failure *Failure) {
 	b.told = false
 	if failure != nil {
 		class, last = failure.Class, failure.reason()
-		if needsPerson(class) {
+		if class.NeedsPerson() {
 			wait = maxBackoff
 		}
 		b.told = failure.RetryAfter > wait
@@ -52,7 +54,7 @@ func (w *step) recordFailure(f fleet.ManagedFleet, failure *Failure) {
 	}
 	b.hold = snapshot.Hold{
 		Until:       w.now.Add(wait),
-		NeedsPerson: needsPerson(class),
+		NeedsPerson: class.NeedsPerson(),
 		Reason:      reason.Of(reason.FailuresInRow{Failures: b.failures, Last: last, Class: string(class)}),
 	}
 	w.backoffs[f.ID] = b
@@ -66,15 +68,6 @@ func (w *step) recordCallFailure(r *row, failure *Failure) {
 	}
 	w.failedBatches[batch] = true
 	w.recordFailure(r.fleet, failure)
-}
-
-// needsPerson says that waiting alone won't help.
-func needsPerson(c fleet.ErrorClass) bool {
-	switch c {
-	case fleet.ErrorAuth, fleet.ErrorPermission, fleet.ErrorInvalid, fleet.ErrorConflict:
-		return true
-	}
-	return false
 }
 
 // countFailures holds the fleets whose instances came to a bad end in this
@@ -107,6 +100,11 @@ func endedEarly(w *step, e end) (fleet.ErrorClass, bool) {
 	case lifecycle.DeadlinePassed:
 		return fleet.ErrorTransient, r.State == fleet.Failed
 	case lifecycle.ResourceStopped, lifecycle.ProvenGone, lifecycle.RunnerLeft:
+		if failed, ok := reason.As[reason.ResourceFailed](r.Reason); ok {
+			// A shortage rests its offer and doesn't hold the fleet.
+			class := cmp.Or(fleet.ErrorClass(failed.Class), fleet.ErrorTransient)
+			return class, !market.IsShortage(class)
+		}
 		// A runner for one short job that went well is not a failure, whether or not
 		// it could say that it left.
 		wentWell := r.runner != nil && r.runner.Report.LastExit == fleet.JobSucceeded

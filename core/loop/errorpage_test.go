@@ -38,9 +38,9 @@ func TestThePageForAuthorsSaysWhatEachClassOfErrorDoes(t *testing.T) {
 		holds := false
 		switch {
 		case strings.HasPrefix(does, "tries again after 5 minutes"):
-			holds = first == 5*time.Minute && needsPerson(class)
+			holds = first == 5*time.Minute && class.NeedsPerson()
 		case strings.HasPrefix(does, "tries again after 5 seconds, doubling to 5 minutes"):
-			holds = doubles && !needsPerson(class) && !market.IsShortage(class)
+			holds = doubles && !class.NeedsPerson() && !market.IsShortage(class)
 		case strings.HasPrefix(does,
 			"doesn't hold the fleet: the place that lacked room isn't used for 5 seconds, doubling to 5 minutes"):
 			holds = doubles && market.IsShortage(class)

@@ -45,7 +45,9 @@ type Applied struct{}
 // Inspected is the end of an Inspect effect. With a Failure the inspection
 // holds what was seen until then and isn't complete.
 type Inspected struct {
-	Provider   fleet.ProviderAddress
+	Provider fleet.ProviderAddress
+	// Keys are those of the effect.
+	Keys       []fleet.OperationID
 	Began      time.Time
 	Inspection fleet.Inspection
 	Failure    *Failure
@@ -79,8 +81,8 @@ type Failure struct {
 	Class      fleet.ErrorClass
 	Message    string
 	RetryAfter time.Duration
-	// Zone and MachineType narrow what is about capacity or quota; "": all.
-	Zone, MachineType string
+	// Zone, MachineType and Scope narrow what is about capacity or quota; "": all.
+	Zone, MachineType, Scope string
 	// because is what went wrong where the loop found that itself; zero: Message is.
 	because reason.Reason
 }
@@ -116,9 +118,11 @@ func (Ordered) isEvent()           {}
 // committed, and ends in exactly one event.
 type Effect interface{ isEffect() }
 
-// Inspect asks for everything that the provider has of the installation.
+// Inspect asks for everything that the provider has of the installation, or where keys
+// are given for what they made.
 type Inspect struct {
 	Provider fleet.ProviderAddress
+	Keys     []fleet.OperationID
 }
 
 // Provision sends a stored request. The operation carries all of it; the

@@ -7,15 +7,18 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/inventory"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
+	"github.com/forgeyard/forgeyard-fleet/core/market"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 )
 
 // finding is what one inspection says about one instance.
 type finding struct {
-	began    time.Time
-	complete bool
-	found    []fleet.Resource
-	inFlight bool
+	began time.Time
+	// complete says that it shows everything, absent that it proves the absence of this
+	// one key and says nothing of anything else.
+	complete, absent bool
+	found            []fleet.Resource
+	inFlight         bool
 	// listing is all of the inspection.
 	listing *inventory.Listing
 }
@@ -27,7 +30,15 @@ func (l *Loop) recordInspection(w *step, e Inspected) {
 	if e.Began.After(w.now) { // the clock was set back meanwhile
 		e.Began = l.listeningSince
 	}
-	listing := p.EndInspection(e.Began, e.Inspection)
+	var retryAfter time.Duration
+	if e.Failure != nil {
+		retryAfter = e.Failure.RetryAfter
+	}
+	listing := p.EndInspection(e.Began, w.now, e.Inspection, len(e.Keys) > 0, retryAfter)
+	if len(e.Keys) > 0 {
+		l.recordKeys(w, p, e, listing)
+		return
+	}
 	w.showClaimed(e, listing)
 	complete := p.Believe(listing, failureOf(e), w.instancesOf(e.Provider), l.listeningSince)
 	for _, r := range w.rows {
@@ -47,6 +58,24 @@ func (l *Loop) recordInspection(w *step, e Inspected) {
 				),
 			)
 		}
+	}
+}
+
+// recordKeys takes in an inspection by keys. It shows no other resource, and nothing of
+// what belongs to the ones that it shows.
+func (l *Loop) recordKeys(w *step, p *inventory.Provider, e Inspected, listing *inventory.Listing) {
+	for _, key := range e.Keys {
+		r := w.byOperation[key]
+		if r == nil || r.Provider != e.Provider || !r.Live() || r.State == fleet.Requested {
+			continue // it ended meanwhile
+		}
+		r.conflict(l.match(w, p, r, finding{
+			began:    e.Began,
+			absent:   e.Failure == nil && e.Inspection.Complete && slices.Contains(e.Inspection.Absent, key),
+			found:    listing.Of(&r.CapacityInstance),
+			inFlight: listing.InFlight(r.Key),
+			listing:  listing,
+		}))
 	}
 }
 
@@ -100,8 +129,18 @@ func (l *Loop) match(w *step, p *inventory.Provider, r *row, f finding) (conflic
 			return reason.Reason{}
 		}
 		return l.resolveMissing(w, p, r, f)
+	case f.absent && p.Facts != nil && !f.inFlight && l.repeatable(w, p, r, f):
+		w.requeue(r, f, reason.ProvenAbsent{})
+		return reason.Reason{}
 	}
 	return r.Conflict
+}
+
+// repeatable says that a row's request may go out again on the word that its key made
+// nothing. What else an absence may lead to waits for a complete inspection.
+func (l *Loop) repeatable(w *step, p *inventory.Provider, r *row, f finding) bool {
+	return r.State == fleet.Provisioning && r.provision.State == fleet.OperationUnknown &&
+		p.Facts.Idempotency.SafeToRepeat() && !w.batchBroken(r) && l.callSettled(p, r, f)
 }
 
 // matchFound takes in the one resource that carries the row's key.
@@ -124,14 +163,36 @@ func (l *Loop) matchFound(w *step, p *inventory.Provider, r *row, f finding) (co
 	if s := r.provision.State; s.Open() && s != fleet.OperationInProgress && !f.inFlight {
 		op := r.edit(r.provision)
 		op.State, op.CallOver, op.Reason = fleet.OperationSucceeded, f.began, reason.Of(reason.FoundByInspection{})
-		l.recordRoom(w, r, res)
+		if res.State != fleet.ResourceFailed {
+			l.recordRoom(w, r, res)
+		}
 	}
-	ended := res.State == fleet.ResourceStopped || res.State == fleet.ResourceFailed
-	if ended && (r.EverRunning || r.runner != nil) &&
-		lifecycle.Allowed(r.State, fleet.Terminating, lifecycle.ResourceStopped) {
+	l.endStopped(w, r, res)
+	return reason.Reason{}
+}
+
+// endStopped ends a row whose resource was powered off after it had run, or failed. One
+// that failed for lack of room rests the offer that it was made of.
+func (l *Loop) endStopped(w *step, r *row, res fleet.Resource) {
+	if !lifecycle.Allowed(r.State, fleet.Terminating, lifecycle.ResourceStopped) {
+		return
+	}
+	started := r.EverRunning || r.runner != nil
+	switch failure := res.Failure; {
+	case res.State == fleet.ResourceFailed && failure != nil:
+		if market.IsShortage(failure.Class) && !started {
+			l.recordShortage(w, r, &Failure{
+				Class: failure.Class, Message: failure.Message,
+				Zone: failure.Zone, MachineType: failure.MachineType, Scope: failure.Scope,
+			})
+		}
+		why := reason.ResourceFailed{Class: string(failure.Class), Message: failure.Message}
+		w.move(r, fleet.Terminating, lifecycle.ResourceStopped, why)
+	case res.State == fleet.ResourceFailed:
+		w.move(r, fleet.Terminating, lifecycle.ResourceStopped, reason.ResourceFailed{})
+	case res.State == fleet.ResourceStopped && started:
 		w.move(r, fleet.Terminating, lifecycle.ResourceStopped, reason.ResourceStopped{State: string(res.State)})
 	}
-	return reason.Reason{}
 }
 
 // unfinished says that a resource whose call broke off may be half made, as one

@@ -170,7 +170,7 @@ func (m *memory) noteEffects(effects []Effect, now, wake time.Time) {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case Inspect:
-			m.provider(e.Provider).BeginInspection(now, m.steps)
+			m.provider(e.Provider).BeginInspection(now, m.steps, len(e.Keys) > 0)
 		case Provision:
 			m.calls[e.Operation.ID] = e.Provider
 		case ProvisionBatch:

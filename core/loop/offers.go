@@ -28,7 +28,7 @@ func (OffersListed) isEvent() {}
 // recordOffers takes in what a market said. An answer that failed says nothing.
 func (l *Loop) recordOffers(w *step, e OffersListed) {
 	if e.Failure != nil {
-		l.markets.RecordFailure(e.Market, e.Failure.Message, e.Failure.RetryAfter, w.now)
+		l.markets.RecordFailure(e.Market, e.Failure.Class, e.Failure.Message, e.Failure.RetryAfter, w.now)
 		return
 	}
 	l.markets.Record(e.Market, e.List, w.now)

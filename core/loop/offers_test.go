@@ -60,6 +60,25 @@ func full(p Provision, zone string) ProvisionAnswered {
 		Failure: &Failure{Class: fleet.ErrorCapacity, Message: "insufficient capacity", Zone: zone}}
 }
 
+func TestOffersThatOnlyAPersonCanMendEndTheWait(t *testing.T) {
+	for class, person := range map[fleet.ErrorClass]bool{
+		fleet.ErrorAuth: true, fleet.ErrorPermission: true, fleet.ErrorInvalid: true,
+		fleet.ErrorTransient: false, fleet.ErrorRateLimit: false,
+	} {
+		w := trading(t, 1, "a")
+		e := take[ListOffers](w)
+		asked := w.now
+		w.step(OffersListed{Market: e.Market, Failure: &Failure{Class: class, Message: "no"}})
+		if got := w.last.Holds()["f1"]; got.NeedsPerson != person || !reason.Is[reason.OffersUnknown](got.Reason) {
+			t.Errorf("%s: hold %+v", class, got)
+		}
+		next := w.last.Observations.Offers[e.Market].Next
+		if soon := next.Sub(asked) < market.RefreshInterval; soon == person {
+			t.Errorf("%s: asked again after %s", class, next.Sub(asked))
+		}
+	}
+}
+
 func TestNothingIsRequestedBeforeTheMarketHasAnswered(t *testing.T) {
 	w := trading(t, 1, "a", "b")
 	if len(w.live()) != 0 || w.last.Holds()["f1"].Reason != reason.Of(reason.OffersUnknown{}) {

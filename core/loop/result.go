@@ -135,7 +135,7 @@ func (l *Loop) wake(w *step, plan planner.Output) time.Time {
 	}
 	for _, address := range l.providerAddresses() {
 		if p := l.providers[address]; p.Facts != nil && !p.Inspecting {
-			due := l.inspectionDue(w, address, p)
+			due := l.nextInspection(w, address, p).at
 			if !due.After(w.now) {
 				due = w.now.Add(inventory.EagerInterval)
 			}

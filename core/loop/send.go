@@ -143,22 +143,46 @@ func (l *Loop) inspections(w *step) []Effect {
 	var effects []Effect
 	for _, address := range l.providerAddresses() {
 		p := l.providers[address]
-		if p.Facts != nil && !p.Inspecting && !w.now.Before(l.inspectionDue(w, address, p)) {
-			effects = append(effects, Inspect{Provider: address})
+		if p.Facts == nil || p.Inspecting {
+			continue
+		}
+		if next := l.nextInspection(w, address, p); !w.now.Before(next.at) {
+			effects = append(effects, Inspect{Provider: address, Keys: next.keys})
 		}
 	}
 	return effects
 }
 
-// inspectionDue is when the provider should be inspected next.
-func (l *Loop) inspectionDue(w *step, address fleet.ProviderAddress, p *inventory.Provider) time.Time {
-	var waitingSince []time.Time
+// nextInspection is what a provider is to be asked next, and when.
+type nextInspection struct {
+	at time.Time
+	// keys are what it is asked for; none: everything.
+	keys []fleet.OperationID
+}
+
+// nextInspection asks for single keys between complete inspections where the provider
+// answers that for less than a complete list.
+func (l *Loop) nextInspection(w *step, address fleet.ProviderAddress, p *inventory.Provider) nextInspection {
+	var keys []fleet.OperationID
+	var unanswered, waiting []time.Time
 	for _, r := range w.rows {
-		if r.Provider == address && awaitsInspection(r) {
-			waitingSince = append(waitingSince, r.Since)
+		switch {
+		case r.Provider != address || !awaitsInspection(r):
+		case r.State == fleet.Provisioning:
+			keys, unanswered = append(keys, r.Key), append(unanswered, r.Since)
+		default:
+			waiting = append(waiting, r.Since)
 		}
 	}
-	return p.NextInspection(w.now, l.orderAwaitsInspection(address, p), waitingSince)
+	atOnce := l.orderAwaitsInspection(address, p)
+	if !p.AsksForKeys(len(keys)) {
+		return nextInspection{at: p.NextInspection(w.now, atOnce, append(waiting, unanswered...))}
+	}
+	complete, byKeys := p.NextInspection(w.now, atOnce, waiting), p.NextKeysInspection(w.now, unanswered)
+	if byKeys.Before(complete) {
+		return nextInspection{at: byKeys, keys: keys}
+	}
+	return nextInspection{at: complete}
 }
 
 // awaitsInspection says that an inspection would take the row on.

@@ -16,7 +16,8 @@ import (
 // circuit again.
 func (l *Loop) recordShortage(w *step, r *row, f *Failure) {
 	w.circuits.RecordShortage(r.attempt(), market.Shortage{
-		Class: f.Class, Message: f.Message, Zone: f.Zone, MachineType: f.MachineType, RetryAfter: f.RetryAfter,
+		Class: f.Class, Message: f.Message, Zone: f.Zone, MachineType: f.MachineType, Group: f.Scope,
+		RetryAfter: f.RetryAfter,
 	}, w.now, l.settings.Random)
 }
 

@@ -6,19 +6,21 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// Scope is what a shortage is of. Without a zone or a machine type it is of all of
-// them.
+// Scope is what a shortage is of. Without a zone, a machine type or a group it is of all
+// of them.
 type Scope struct {
 	Provider    fleet.ProviderAddress `json:"provider"`
 	Zone        string                `json:"zone,omitempty"`
 	MachineType string                `json:"machine_type,omitempty"`
-	Lifetime    fleet.LifetimeClass   `json:"lifetime"`
+	// Group is the plugin's own name of what has no room, such as a placement group.
+	Group    string              `json:"group,omitempty"`
+	Lifetime fleet.LifetimeClass `json:"lifetime"`
 }
 
 // covers says that a shortage of the scope is one of the offer.
 func (s Scope) covers(o fleet.Offer) bool {
 	return s.Lifetime == o.Lifetime && (s.Zone == "" || s.Zone == o.Zone) &&
-		(s.MachineType == "" || s.MachineType == o.MachineType)
+		(s.MachineType == "" || s.MachineType == o.MachineType) && (s.Group == "" || s.Group == o.Scope)
 }
 
 // State is what a circuit lets through.

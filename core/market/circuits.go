@@ -23,10 +23,11 @@ type Attempt struct {
 
 // Shortage is a provider's word that it has no room.
 type Shortage struct {
-	Class             fleet.ErrorClass
-	Message           string
-	Zone, MachineType string
-	RetryAfter        time.Duration
+	Class   fleet.ErrorClass
+	Message string
+	// Zone, MachineType and Group narrow it; "": all.
+	Zone, MachineType, Group string
+	RetryAfter               time.Duration
 }
 
 // IsShortage says whether an error is about room, and so the circuits' business.
@@ -44,15 +45,19 @@ func (cs Circuits) Clone() Circuits {
 
 // Affecting are the circuits that are about an offer of a provider, the widest first.
 func (cs Circuits) Affecting(provider fleet.ProviderAddress, o fleet.Offer) []Circuit {
-	scopes := []Scope{
-		{Provider: provider, Lifetime: o.Lifetime},
-		{Provider: provider, Zone: o.Zone, Lifetime: o.Lifetime},
-		{Provider: provider, MachineType: o.MachineType, Lifetime: o.Lifetime},
-		{Provider: provider, Zone: o.Zone, MachineType: o.MachineType, Lifetime: o.Lifetime},
+	var scopes []Scope
+	for _, group := range []string{"", o.Scope} {
+		scopes = append(
+			scopes,
+			Scope{Provider: provider, Group: group, Lifetime: o.Lifetime},
+			Scope{Provider: provider, Group: group, Zone: o.Zone, Lifetime: o.Lifetime},
+			Scope{Provider: provider, Group: group, MachineType: o.MachineType, Lifetime: o.Lifetime},
+			Scope{Provider: provider, Group: group, Zone: o.Zone, MachineType: o.MachineType, Lifetime: o.Lifetime},
+		)
 	}
 	var over []Circuit
 	for n, s := range scopes {
-		if c, there := cs[s]; there && !slices.Contains(scopes[:n], s) {
+		if c, found := cs[s]; found && !slices.Contains(scopes[:n], s) {
 			over = append(over, c)
 		}
 	}
@@ -72,22 +77,22 @@ func (cs Circuits) RecordShortage(a Attempt, s Shortage, now time.Time, random f
 	}
 	cs.apply(c, e, s, now, random)
 	at := slices.IndexFunc(a.Offers, scope.covers)
-	if scope.Zone == "" && scope.MachineType == "" {
+	if scope.Zone == "" && scope.MachineType == "" && scope.Group == "" {
 		at = len(a.Offers) // none of them has room
 	}
 	cs.endProbes(a, at, s, now, random)
 }
 
-// narrowed is what a shortage is of. A zone or machine type that none of the
+// narrowed is what a shortage is of. A zone, machine type or group that none of the
 // attempt's offers has says nothing about any of them: then it is of all of them,
 // lest the same request goes out again at once.
 func narrowed(a Attempt, s Shortage) Scope {
-	scope := Scope{Provider: a.Provider, Zone: s.Zone, MachineType: s.MachineType}
+	scope := Scope{Provider: a.Provider, Zone: s.Zone, MachineType: s.MachineType, Group: s.Group}
 	if len(a.Offers) > 0 {
 		scope.Lifetime = a.Offers[0].Lifetime
 	}
 	if !slices.ContainsFunc(a.Offers, scope.covers) {
-		scope.Zone, scope.MachineType = "", ""
+		scope.Zone, scope.MachineType, scope.Group = "", "", ""
 	}
 	return scope
 }
@@ -101,6 +106,9 @@ func (cs Circuits) RecordSuccess(a Attempt, zone, machineType string, now time.T
 	}
 	if len(a.Offers) == 1 {
 		used.Zone, used.MachineType = cmp.Or(zone, a.Offers[0].Zone), cmp.Or(machineType, a.Offers[0].MachineType)
+	}
+	if at := slices.IndexFunc(a.Offers, used.Same); at >= 0 {
+		used.Scope = a.Offers[at].Scope
 	}
 	for _, c := range cs.sorted() {
 		if c.Provider == a.Provider && c.covers(used) {
@@ -213,6 +221,7 @@ func (cs Circuits) sorted() []Circuit {
 			cmp.Compare(a.Lifetime, b.Lifetime),
 			cmp.Compare(a.Zone, b.Zone),
 			cmp.Compare(a.MachineType, b.MachineType),
+			cmp.Compare(a.Group, b.Group),
 		)
 	})
 }

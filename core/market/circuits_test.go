@@ -76,6 +76,26 @@ func TestAShortageIsOfWhatTheProviderSays(t *testing.T) {
 	}
 }
 
+func TestAShortageOfAGroupRestsItsOffersOnly(t *testing.T) {
+	in, out := offer("a", "m"), offer("b", "m")
+	in.Scope, out.Scope = "placement-group/ci", "placement-group/other"
+	cs := Circuits{}
+	full := Shortage{Class: fleet.ErrorQuota, Message: "10 servers at most", Group: "placement-group/ci"}
+	cs.RecordShortage(attempt("k1", in, out), full, noon, noJitter)
+	if a, b := state(cs, in, noon), state(cs, out, noon); a != Open || b != Closed {
+		t.Errorf("in the group %s, outside %s", a, b)
+	}
+	cs.RecordSuccess(attempt("k2", in), "a", "m", noon, noJitter)
+	if got := state(cs, in, noon); got != Closed {
+		t.Errorf("after a machine was made in the group: %s", got)
+	}
+	full.Group = "unheard of"
+	cs.RecordShortage(attempt("k3", in, out), full, noon, noJitter)
+	if a, b := state(cs, in, noon), state(cs, out, noon); a != Open || b != Open {
+		t.Errorf("a group that no offer has: %s and %s, want all of them open", a, b)
+	}
+}
+
 // TestEveryMove drives one circuit through the table and through time.
 func TestEveryMove(t *testing.T) {
 	a := offer("a", "m")

@@ -52,18 +52,25 @@ func (l *Lists) market(key fleet.MarketKey) *market {
 func (l *Lists) Record(key fleet.MarketKey, list fleet.OfferList, now time.Time) {
 	m := l.market(key)
 	m.asking, m.failures, m.list = false, 0, list
-	m.list.Read, m.list.Failure, m.list.Next = now, "", now.Add(RefreshInterval)
+	m.list.Read, m.list.Failure, m.list.FailureClass, m.list.Next = now, "", "", now.Add(RefreshInterval)
 }
 
 // RecordFailure takes in that a market gave no list, which says nothing about its
-// offers. retryAfter is how long it wants to be left alone; 0: it didn't say.
-func (l *Lists) RecordFailure(key fleet.MarketKey, message string, retryAfter time.Duration, now time.Time) {
+// offers. One that only a person can mend is asked again as rarely as one that answers.
+// retryAfter is how long it wants to be left alone; 0: it didn't say.
+func (l *Lists) RecordFailure(
+	key fleet.MarketKey, class fleet.ErrorClass, message string, retryAfter time.Duration, now time.Time,
+) {
 	m := l.market(key)
 	m.asking = false
 	wait := retry.Delay(FirstRetry, m.failures, RefreshInterval)
+	if class.NeedsPerson() {
+		wait = RefreshInterval
+	}
 	m.failures++
 	m.delayed = retryAfter > wait
-	m.list.Failure, m.list.Next = message, now.Add(min(max(wait, retryAfter), longestDelay))
+	m.list.Failure, m.list.FailureClass = message, class
+	m.list.Next = now.Add(min(max(wait, retryAfter), longestDelay))
 }
 
 // Asked notes that a market is being asked.

@@ -36,7 +36,7 @@ func TestListsKeepOldOffersWhileAMarketFails(t *testing.T) {
 	var l Lists
 	key := fleet.MarketKey{Provider: cloud, Instance: "a"}
 	l.Record(key, fleet.OfferList{Offers: []fleet.Offer{{Zone: "a"}}}, noon)
-	l.RecordFailure(key, "closed", 0, noon.Add(RefreshInterval))
+	l.RecordFailure(key, fleet.ErrorTransient, "closed", 0, noon.Add(RefreshInterval))
 	list := l.Offers([]fleet.MarketKey{key})[key]
 	if len(list.Offers) != 1 || list.Failure != "closed" || !list.Read.Equal(noon) {
 		t.Errorf("list: %+v", list)
@@ -48,7 +48,7 @@ func TestListsKeepOldOffersWhileAMarketFails(t *testing.T) {
 	if !l.NextQuery(key).IsZero() {
 		t.Error("RetryFailed must make the market due")
 	}
-	l.RecordFailure(key, "throttled", 10*time.Minute, noon)
+	l.RecordFailure(key, fleet.ErrorRateLimit, "throttled", 10*time.Minute, noon)
 	l.RetryFailed()
 	if next := l.NextQuery(key); !next.Equal(noon.Add(10 * time.Minute)) {
 		t.Errorf("a wait that the market asked for must stand, next query: %s", next)

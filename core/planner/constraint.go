@@ -19,6 +19,7 @@ func (m *fleetOffers) hold(now time.Time) *snapshot.Hold {
 		h.Reason, h.Until = reason.Of(
 			reason.OffersUnknown{Because: reason.Of(reason.ProviderError{Message: m.list.Failure})},
 		), m.list.Next
+		h.NeedsPerson = m.list.FailureClass.NeedsPerson()
 	case m.silent && !m.fault.IsZero():
 		h.Reason = reason.Of(reason.OffersUnknown{Because: m.fault})
 	case m.silent:

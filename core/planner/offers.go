@@ -180,6 +180,8 @@ func (m *fleetOffers) unfit(now time.Time, c choice) (why reason.Detail, passing
 		return reason.OfferCurrencyDiffers{Offer: c.Hourly.Currency, Required: f.Cost.Currency()}, false
 	case o.Available != nil && *o.Available == 0 && !outdated(m.list, now):
 		return reason.OfferSoldOut{}, true
+	case o.Unavailable != "" && !outdated(m.list, now):
+		return reason.OfferUnavailable{Message: o.Unavailable}, true
 	}
 	return lacksResources(f.Class.Resources, o.Resources), false
 }

@@ -52,7 +52,7 @@ func askBatch(
 	keys ...fleet.OperationID,
 ) (map[fleet.OperationID]ProvisionAnswer, error) {
 	t.Helper()
-	request := ProvisionRequest{Batch: "b1", Fleet: "fleet.small"}
+	request := ProvisionRequest{Batch: "b1", Fleet: "fleet.small", Address: "fleet.small"}
 	for _, key := range keys {
 		request.Items = append(
 			request.Items,

@@ -23,6 +23,8 @@ type CallError struct {
 	// Zone and MachineType narrow a capacity or quota error; empty: all.
 	Zone        string
 	MachineType string
+	// Scope narrows it to the plugin's own name of what is full; empty: all.
+	Scope string
 	// RequestID is the infrastructure's own id, for its support desk.
 	RequestID string
 }
@@ -34,7 +36,7 @@ func (e *CallError) Error() string {
 	}
 	text += " (" + string(e.Class)
 	for _, part := range []struct{ name, value string }{
-		{"zone", e.Zone}, {"machine type", e.MachineType}, {"request id", e.RequestID},
+		{"zone", e.Zone}, {"machine type", e.MachineType}, {"scope", e.Scope}, {"request id", e.RequestID},
 	} {
 		if part.value != "" {
 			text += ", " + part.name + " " + part.value
@@ -103,6 +105,7 @@ func callErrorOf(e *providerpb.Error) *CallError {
 		RetryAfter:  durationOf(e.GetRetryAfter()),
 		Zone:        cutTo(printable(e.GetZone()), maxErrorName),
 		MachineType: cutTo(printable(e.GetMachineType()), maxErrorName),
+		Scope:       cutTo(printable(e.GetScope()), maxErrorName),
 		RequestID:   cutTo(printable(e.GetRequestId()), maxErrorName),
 	}
 }

@@ -164,7 +164,7 @@ func TestAListThatTheDeadlineEndedIsNotComplete(t *testing.T) {
 // An item called "wait for the end" gets it once the first answer is there.
 func provision(t *testing.T, ctx context.Context, p *Process, names ...string) (map[string]ProvisionAnswer, error) {
 	t.Helper()
-	request := ProvisionRequest{Fleet: "fleet.small", Platform: fleet.Platform{OS: "linux"}}
+	request := ProvisionRequest{Fleet: "f1", Address: "fleet.small", Platform: fleet.Platform{OS: "linux"}}
 	for _, name := range names {
 		request.Items = append(request.Items, ProvisionItem{Key: fleet.OperationID(name), Name: name})
 	}

@@ -122,13 +122,22 @@ func (s *Supervisor) configure(ctx context.Context, process supervised) (string,
 	return "", nil, end
 }
 
-// complaintsOf joins what is more than a warning.
+// complaintsOf joins what is more than a warning, each with the attribute that it is
+// about and its detail.
 func complaintsOf(diagnostics []fleet.PluginDiagnostic) string {
 	var complaints []string
-	for _, diagnostic := range diagnostics {
-		if !diagnostic.Warning {
-			complaints = append(complaints, diagnostic.Summary)
+	for _, d := range diagnostics {
+		if d.Warning {
+			continue
 		}
+		complaint := d.Summary
+		if len(d.Path) > 0 {
+			complaint = fleet.PathText(d.Path) + ": " + complaint
+		}
+		if d.Detail != "" {
+			complaint += " (" + cutTo(printable(strings.TrimSuffix(d.Detail, ".")), maxErrorMessage) + ")"
+		}
+		complaints = append(complaints, complaint)
 	}
 	return strings.Join(complaints, "; ")
 }

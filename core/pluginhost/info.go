@@ -28,6 +28,14 @@ type Info struct {
 	ListSettle time.Duration
 	// MaxBatch is how many items one call takes; 0: no limit of the plugin's.
 	MaxBatch int
+	// InspectionInterval is the least time between two complete inspections; 0: the
+	// manager decides.
+	InspectionInterval time.Duration
+	// InspectsByKey says that asking for a few keys costs less than a complete list.
+	InspectsByKey bool
+	// InspectionRequests is how many API requests a complete inspection of 100 instances
+	// takes; 0: not known.
+	InspectionRequests int
 	// Raw is the whole answer as JSON, for a cache; DecodeInfo reads it.
 	Raw []byte
 }
@@ -49,6 +57,10 @@ func (i Info) Facts(account string) fleet.ProviderFacts {
 		ListSettle:  i.ListSettle,
 		MaxBatch:    i.MaxBatch,
 		Batches:     i.Schemas.Batches,
+
+		InspectionInterval: i.InspectionInterval,
+		InspectsByKey:      i.InspectsByKey,
+		InspectionRequests: i.InspectionRequests,
 	}
 }
 
@@ -78,6 +90,10 @@ var ownerships = map[providerpb.Ownership]fleet.Ownership{
 	providerpb.Ownership_OWNERSHIP_ASSIGNED: fleet.OwnershipAssigned,
 }
 
+// maxInspectionInterval bounds how long a plugin may want to be left alone: what is on
+// its way waits for inspections.
+const maxInspectionInterval = 10 * time.Minute
+
 // infoOf converts and checks. What is unset or unknown is read as the least
 // that it could mean: not idempotent, nothing may be deleted.
 func infoOf(response *providerpb.GetInfoResponse) (Info, error) {
@@ -88,6 +104,10 @@ func infoOf(response *providerpb.GetInfoResponse) (Info, error) {
 		Ownership:   fleet.OwnershipNone,
 		ListSettle:  durationOf(response.GetListSettle()),
 		MaxBatch:    int(response.GetMaxBatch()),
+
+		InspectionInterval: min(durationOf(response.GetInspectionPace().GetMinInterval()), maxInspectionInterval),
+		InspectsByKey:      response.GetInspectionPace().GetByKey(),
+		InspectionRequests: int(response.GetInspectionPace().GetRequests()),
 	}
 	if known, ok := idempotencies[response.GetIdempotency()]; ok {
 		info.Idempotency = known
@@ -100,6 +120,8 @@ func infoOf(response *providerpb.GetInfoResponse) (Info, error) {
 	info.Schemas.Market = info.Serves(providerpb.MarketService)
 	info.Schemas.Identity = info.Serves(providerpb.IdentityService)
 	info.Schemas.IdentityNeeds = response.GetIdentityNeeds()
+	info.Schemas.Attestations = slices.Sorted(slices.Values(response.GetAttestations()))
+	info.Schemas.AttestableByBlock = info.Serves(providerpb.AttestationsService)
 	// A plugin that can't tell the hosts of a batch apart, or that executes a repeated
 	// batch twice, isn't asked for batches.
 	info.Schemas.Batches = info.Serves(providerpb.BatchService) && info.Schemas.Identity &&
@@ -220,18 +242,21 @@ func claimName(names map[string]bool, name string) error {
 func diagnosticsOf(diagnostics []*providerpb.Diagnostic) []fleet.PluginDiagnostic {
 	var converted []fleet.PluginDiagnostic
 	for _, diagnostic := range diagnostics {
-		var path []fleet.PathStep
-		for _, step := range diagnostic.GetPath() {
-			path = append(path, fleet.PathStep{Name: step.GetName(), Index: step.GetIndex()})
-		}
 		converted = append(converted, fleet.PluginDiagnostic{
 			Warning: diagnostic.GetSeverity() == providerpb.Diagnostic_SEVERITY_WARNING,
 			Summary: printable(diagnostic.GetSummary()),
 			Detail:  diagnostic.GetDetail(),
-			Path:    path,
+			Path:    pathOf(diagnostic.GetPath()),
 		})
 	}
 	return converted
+}
+
+func pathOf(steps []*providerpb.Diagnostic_Step) (path []fleet.PathStep) {
+	for _, step := range steps {
+		path = append(path, fleet.PathStep{Name: step.GetName(), Index: step.GetIndex()})
+	}
+	return path
 }
 
 // durationOf reads a duration; unset, negative and nonsense are 0.

@@ -88,17 +88,17 @@ func resourceOf(r *providerpb.Resource) fleet.Resource {
 	if !known {
 		state = fleet.ResourceUnclear
 	}
-	return fleet.Resource{
+	resource := fleet.Resource{
 		ID:             fleet.ProviderInstanceRef(r.GetId()),
 		Key:            fleet.OperationID(r.GetKey()),
-		Fleet:          fleet.FleetAddress(r.GetFleet()),
+		Fleet:          fleet.RunnerFleetID(r.GetFleet()),
 		State:          state,
 		Addresses:      r.GetAddresses(),
 		Created:        timeOf(r.GetCreated()),
 		BilledUntil:    timeOf(r.GetBilledUntil()),
 		Zone:           r.GetZone(),
 		MachineType:    r.GetMachineType(),
-		InstanceDigest: r.GetInstanceDigest(),
+		InstanceDigest: digestOfLabel(r.GetInstanceDigest()),
 		Tags:           r.GetTags(),
 		Detail:         cutTo(printable(r.GetDetail()), maxErrorMessage),
 		Image:          r.GetImage(),
@@ -106,6 +106,12 @@ func resourceOf(r *providerpb.Resource) fleet.Resource {
 		Kind:           r.GetKind(),
 		Attested:       r.GetAttested(),
 	}
+	if why := callErrorOf(r.GetFailure()); why != nil && state == fleet.ResourceFailed {
+		resource.Failure = &fleet.ResourceFailure{
+			Class: why.Class, Message: why.Message, Zone: why.Zone, MachineType: why.MachineType, Scope: why.Scope,
+		}
+	}
+	return resource
 }
 
 // timeOf reads a timestamp; unset and nonsense are the zero time.

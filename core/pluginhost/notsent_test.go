@@ -55,7 +55,7 @@ func TestACallThatNeverBeganIsNotUnknown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := call{
 				ctx: t.Context(), process: shared, refs: []TerminateRef{{ID: "gone", Key: "k"}},
-				request: ProvisionRequest{Fleet: "fleet.small", Items: []ProvisionItem{{Key: "k", Name: "created"}}},
+				request: ProvisionRequest{Fleet: "f1", Address: "fleet.small", Items: []ProvisionItem{{Key: "k", Name: "created"}}},
 			}
 			if test.ends {
 				c.process = started(t, launch(t, ""))

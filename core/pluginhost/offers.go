@@ -54,6 +54,11 @@ func offersOf(response *providerpb.OffersResponse) (fleet.OfferList, error) {
 	return list, err
 }
 
+var priceTaxes = map[providerpb.Price_Tax]fleet.PriceTax{
+	providerpb.Price_TAX_NET:   fleet.PriceNet,
+	providerpb.Price_TAX_GROSS: fleet.PriceGross,
+}
+
 // offerOf converts one offer as it is said: CheckOffers says what is wrong with it.
 func offerOf(o *providerpb.Offer) fleet.Offer {
 	resources := fleet.ResourceCapacity{
@@ -73,10 +78,19 @@ func offerOf(o *providerpb.Offer) fleet.Offer {
 		Platform:    fleet.Platform{OS: o.GetPlatform().GetOs(), Arch: o.GetPlatform().GetArch()},
 		Resources:   resources,
 		Price:       fleet.Money{Currency: o.GetPrice().GetCurrency(), Micros: o.GetPrice().GetMicrosPerHour()},
-		Estimate: o.GetPrice().
-			GetEstimate(),
+		Estimate:    o.GetPrice().GetEstimate(),
+		Tax:         priceTaxes[o.GetPrice().GetTax()],
+		Unavailable: cutTo(printable(o.GetUnavailable()), maxErrorName),
+		Scope:       o.GetScope(),
+
 		BillingGrain:      durationOf(o.GetBillingGrain()),
 		MinimumCommitment: durationOf(o.GetMinimumCommitment()),
+	}
+	if monthly := o.GetPrice().GetMicrosPerMonth(); monthly != 0 {
+		offer.MonthlyCap = fleet.Money{Currency: offer.Price.Currency, Micros: monthly}
+	}
+	for _, part := range o.GetPrice().GetParts() {
+		offer.PriceParts = append(offer.PriceParts, fleet.PricePart{Name: part.GetName(), Micros: part.GetMicrosPerHour()})
 	}
 	if o != nil && o.Available != nil {
 		available := int64(o.GetAvailable())
@@ -106,8 +120,12 @@ func offerMessage(o fleet.Offer) *providerpb.Offer {
 			DiskBytes:   o.Resources.DiskBytes,
 			Named:       o.Resources.Named,
 		},
-		Platform:          &providerpb.Platform{Os: o.Platform.OS, Arch: o.Platform.Arch},
-		Price:             &providerpb.Price{Currency: o.Price.Currency, MicrosPerHour: o.Price.Micros, Estimate: o.Estimate},
+		Platform: &providerpb.Platform{Os: o.Platform.OS, Arch: o.Platform.Arch},
+		// What the price is made of is for people, and nothing that a request needs.
+		Price: &providerpb.Price{
+			Currency: o.Price.Currency, MicrosPerHour: o.Price.Micros, Estimate: o.Estimate,
+		},
+		Scope:             o.Scope,
 		BillingGrain:      durationpb.New(o.BillingGrain),
 		MinimumCommitment: durationpb.New(o.MinimumCommitment),
 	}

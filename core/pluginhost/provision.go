@@ -21,8 +21,10 @@ import (
 type ProvisionRequest struct {
 	// Batch is the key under which all items are one call of the provider, with one
 	// bootstrap document, the first one's; empty: each item is a call of its own.
-	Batch          fleet.OperationID
-	Fleet          fleet.FleetAddress
+	Batch fleet.OperationID
+	// Fleet is what the plugin gets and echoes, Address what messages say.
+	Fleet          fleet.RunnerFleetID
+	Address        fleet.FleetAddress
 	Instance       json.RawMessage
 	InstanceDigest string
 	Image          string
@@ -74,7 +76,7 @@ type ProvisionAnswer struct {
 // that the plugin leaves out is unknown, and where nothing was sent, none is.
 // The error says why the call as a whole failed and adds nothing to the answers.
 func (p *Process) Provision(ctx context.Context, request ProvisionRequest, answer func(ProvisionAnswer)) error {
-	what := fmt.Sprintf("make %d instances of %s", len(request.Items), request.Fleet)
+	what := fmt.Sprintf("make %d instances of %s", len(request.Items), request.Address)
 	open := map[fleet.OperationID]bool{}
 	var bad *CallError
 	for _, item := range request.Items {
@@ -216,7 +218,7 @@ func (r ProvisionRequest) message() *providerpb.ProvisionRequest {
 	message := &providerpb.ProvisionRequest{
 		Fleet:          string(r.Fleet),
 		InstanceJson:   r.Instance,
-		InstanceDigest: r.InstanceDigest,
+		InstanceDigest: labelOf(r.InstanceDigest),
 		Image:          r.Image,
 		Platform:       &providerpb.Platform{Os: r.Platform.OS, Arch: r.Platform.Arch},
 	}

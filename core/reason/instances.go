@@ -214,6 +214,21 @@ func (d ResourceStopped) Text() string {
 	return fmt.Sprintf("the provider shows it as %s after it had run", d.State)
 }
 
+// ResourceFailed: an instance's resource was made and will never run.
+type ResourceFailed struct {
+	Class string `json:"error_class,omitempty"`
+	// Message is what the provider says about it.
+	Message string `json:"message,omitempty"`
+}
+
+// Text implements Detail.
+func (d ResourceFailed) Text() string {
+	if d.Message == "" {
+		return "the provider shows that it failed and will never run"
+	}
+	return "the provider shows that it failed and will never run: " + d.Message
+}
+
 // ResourceEnded: a provider shows that an instance's resource has ended.
 type ResourceEnded struct {
 	Resource string `json:"resource"`
@@ -353,6 +368,7 @@ var instanceReasons = []Detail{
 	JobGivenUp{"alice"},
 	InterruptionMove{Notice: exampleNotice, Unused: true},
 	ResourceStopped{"stopped"},
+	ResourceFailed{"capacity", "no host has room for the flavor"},
 	ResourceEnded{"i-1", "spot interruption"},
 	RemovalConfirmed{},
 	NothingCreated{Of(ProviderError{"no such image"})},

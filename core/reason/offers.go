@@ -168,6 +168,14 @@ type OfferSoldOut struct{}
 // Text implements Detail.
 func (OfferSoldOut) Text() string { return "sold out" }
 
+// OfferUnavailable: the provider says why an offer can't be had now.
+type OfferUnavailable struct {
+	Message string `json:"message"`
+}
+
+// Text implements Detail.
+func (d OfferUnavailable) Text() string { return "unavailable: " + d.Message }
+
 // OfferTooSmall: an offer has less of a resource than the class.
 type OfferTooSmall struct {
 	Resource string `json:"resource"`
@@ -208,6 +216,7 @@ var offerReasons = []Detail{
 	OfferUnpriced{},
 	OfferCurrencyDiffers{"USD", "EUR"},
 	OfferSoldOut{},
+	OfferUnavailable{"the placement group is full"},
 	OfferTooSmall{"cpu", 2000, 4000},
 	OfferUneven{3, 1},
 }

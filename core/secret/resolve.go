@@ -43,7 +43,7 @@ type Error struct {
 func (e *Error) Error() string {
 	text := fmt.Sprintf("secret(%q) %s", string(e.Reference), e.Reason)
 	if len(e.Path) > 0 {
-		text = pathText(e.Path) + ": " + text
+		text = fleet.PathText(e.Path) + ": " + text
 	}
 	return text
 }
@@ -232,19 +232,4 @@ func (w *walker) visit(path []fleet.PathStep, value any) any {
 		}
 	}
 	return value
-}
-
-func pathText(path []fleet.PathStep) string {
-	var text strings.Builder
-	for _, step := range path {
-		switch {
-		case step.Name == "":
-			fmt.Fprintf(&text, "[%d]", step.Index)
-		case text.Len() > 0:
-			text.WriteString("." + step.Name)
-		default:
-			text.WriteString(step.Name)
-		}
-	}
-	return text.String()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/go-version"
@@ -221,13 +222,24 @@ func (b Bundle) validateProvider(
 	o Options,
 ) (config.Diagnostics, error) {
 	var validation pluginhost.Validation
-	err := b.askOffline(
+	var unattestable map[string][]pluginhost.Unattestable
+	info, err := b.Info(provider.Address.Plugin())
+	if err != nil {
+		return nil, err
+	}
+	err = b.askOffline(
 		ctx,
 		loaded,
 		provider,
 		o,
 		func(process *pluginhost.Process, body secret.Resolved, instances map[string][]byte) (err error) {
-			validation, err = process.Validate(ctx, body, instances)
+			if validation, err = process.Validate(ctx, body, instances); err != nil || !info.Schemas.AttestableByBlock {
+				return err
+			}
+			if slices.ContainsFunc(validation.Provider, func(d fleet.PluginDiagnostic) bool { return !d.Warning }) {
+				return nil // of a bad block nothing is said
+			}
+			unattestable, err = process.Attestable(ctx, body, instances)
 			return err
 		},
 	)
@@ -237,7 +249,11 @@ func (b Bundle) validateProvider(
 	found := loaded.ProviderDiagnostics(provider.Address, validation.Provider)
 	for _, f := range loaded.Definition.Fleets {
 		if f.Provider == provider.Address {
-			found = append(found, loaded.InstanceDiagnostics(f.Address, validation.Instances[string(f.Address)])...)
+			complaints := validation.Instances[string(f.Address)]
+			for _, missing := range unattestable[string(f.Address)] {
+				complaints = append(complaints, loaded.Unattestable(f, missing.Attestation, missing.Reason, missing.Path)...)
+			}
+			found = append(found, loaded.InstanceDiagnostics(f.Address, complaints)...)
 		}
 	}
 	return found, nil

@@ -40,12 +40,9 @@ func Load(
 	if err != nil {
 		return nil, Bundle{}, err
 	}
-	if bundle.Requirements.Installation != o.Installation {
+	if own := bundle.Requirements.Installation; own != o.Installation {
 		return nil, Bundle{}, access.Invalid(
-			"the files are of installation %q, this manager is of %q; send them to their own manager",
-			bundle.Requirements.Installation,
-			o.Installation,
-		)
+			"the files are of installation %q, this manager is of %q; send them to their own manager", own, o.Installation)
 	}
 	if err := bundle.checkLocked(); err != nil {
 		return nil, Bundle{}, &access.InvalidError{Reason: err.Error()}
@@ -74,8 +71,12 @@ func Load(
 	if found.HasErrors() {
 		return nil, Bundle{}, found
 	}
-	if err := bundle.listInventories(ctx, loaded, o); err != nil {
+	complaints, err = bundle.askOnline(ctx, loaded, o)
+	if err != nil {
 		return nil, Bundle{}, err
+	}
+	if found = append(found, complaints...); found.HasErrors() {
+		return nil, Bundle{}, found
 	}
 	return &Loaded{Loaded: loaded, Warnings: found}, bundle, nil
 }

@@ -107,7 +107,7 @@ func (f *Field) setOptions(options string) error {
 		case "block":
 			f.Block = true
 		default:
-			return fmt.Errorf("option %q is unknown; valid: required, immutable, sensitive, block", option)
+			return fmt.Errorf("unknown option %q; valid: required, immutable, sensitive, block", option)
 		}
 	}
 	return nil

@@ -22,11 +22,13 @@ type account struct {
 	// resources by id; of an inventory, its hosts are among them from the start.
 	resources map[string]provider.Resource
 	ended     map[string]bool // ids that were removed
-	down      bool
+	// owners are the installations that made what isn't an asset, by id.
+	owners map[string]string
+	down   bool
 }
 
 func newAccount(hosts ...string) *account {
-	a := &account{resources: map[string]provider.Resource{}, ended: map[string]bool{}}
+	a := &account{resources: map[string]provider.Resource{}, ended: map[string]bool{}, owners: map[string]string{}}
 	for _, host := range hosts {
 		a.resources[host] = provider.Resource{
 			ID: host, Kind: providerpb.AssetKind, State: provider.Running,
@@ -44,6 +46,9 @@ func (a *account) add(request provider.ProvisionRequest[instance]) provider.Reso
 	made := provider.Resource{
 		ID: fmt.Sprintf("i-%d", a.next), Key: request.Key, Fleet: request.Fleet, State: provider.Running,
 		Tags: maps.Clone(request.Tags), InstanceDigest: request.InstanceDigest,
+	}
+	if len(request.Offers) > 0 {
+		made.Zone, made.MachineType = request.Offers[0].Zone, request.Offers[0].MachineType
 	}
 	a.resources[made.ID] = made
 	return made
@@ -126,10 +131,31 @@ func (i instance) Validate() []provider.Diagnostic {
 // honest is a provider as it should be.
 type honest struct {
 	*account
+	installation string
 	// lifetime ends with the plugin's process.
 	lifetime context.Context
 	// work is how long a create takes.
 	work time.Duration
+}
+
+// add makes an instance of the installation.
+func (h honest) add(request provider.ProvisionRequest[instance]) provider.Resource {
+	made := h.account.add(request)
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	h.owners[made.ID] = h.installation
+	return made
+}
+
+// list gives what isn't another installation's.
+func (h honest) list() ([]provider.Resource, error) {
+	all, err := h.account.list()
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return slices.DeleteFunc(all, func(r provider.Resource) bool {
+		owner := h.owners[r.ID]
+		return owner != "" && owner != h.installation
+	}), err
 }
 
 func (h honest) Inspect(context.Context, provider.Query) iter.Seq2[provider.Resource, error] {
@@ -173,7 +199,7 @@ func (h honest) claim(request provider.ProvisionRequest[instance]) (provider.Res
 		return provider.Resource{}, provider.NotCreated(provider.Conflict, errors.New("another key holds the host"))
 	}
 	existed := host.Key == request.Key
-	host.Key, host.Kind = request.Key, ""
+	host.Key, host.Kind, host.Fleet, host.InstanceDigest = request.Key, "", request.Fleet, request.InstanceDigest
 	h.resources[host.ID] = host
 	host.Existed = existed
 	return host, nil
@@ -187,7 +213,7 @@ func (h honest) Terminate(_ context.Context, ref provider.Ref) (provider.Termina
 		case ref.ID != "" && ref.ID != id, ref.ID == "" && ref.Key != resource.Key:
 		case resource.Tags[providerpb.AssetOS] != "":
 			if resource.Key == "" || resource.Key == ref.Key {
-				resource.Key, resource.Kind = "", providerpb.AssetKind
+				resource.Key, resource.Kind, resource.Fleet, resource.InstanceDigest = "", providerpb.AssetKind, "", ""
 				h.resources[id] = resource
 				return provider.Gone, nil
 			}

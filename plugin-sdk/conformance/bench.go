@@ -49,6 +49,11 @@ type bench struct {
 	items []*providerpb.ProvisionRequest_Item // all that were ever sent
 	gone  map[string]bool                     // keys that were removed or never made
 	free  []string                            // assets that aren't taken
+	// usable are the offers that requests carry; nil: the plugin has no market.
+	usable []*providerpb.Offer
+	proxy  *faultProxy // nil: none
+	// countBefore is how much there was before anything was made; below 0: not counted.
+	countBefore int
 	// first is the instance that several rules look at; nil: not made yet.
 	first *instance
 	// before are ids that were there when the run began.
@@ -59,7 +64,10 @@ type bench struct {
 }
 
 func newBench(launcher Launcher, options Options) (*bench, error) {
-	b := &bench{launcher: launcher, options: options.withDefaults(), gone: map[string]bool{}, told: map[string]bool{}}
+	b := &bench{
+		launcher: launcher, options: options.WithDefaults(), countBefore: -1,
+		gone: map[string]bool{}, told: map[string]bool{},
+	}
 	b.free = slices.Clone(b.options.Assets)
 	name, err := idText(b.options.Random, 10)
 	if err != nil {
@@ -80,7 +88,14 @@ func newBench(launcher Launcher, options Options) (*bench, error) {
 			return nil, fmt.Errorf("read the %s block: it is not valid JSON object: %w", what, err)
 		}
 	}
-	return b, nil
+	if b.options.Proxy == nil {
+		return b, nil
+	}
+	if b.proxy, err = newFaultProxy(*b.options.Proxy); err != nil {
+		return nil, err
+	}
+	b.options.Provider, err = b.options.Proxy.Provider(b.proxy.url)
+	return b, err
 }
 
 // fresh is a plugin that was just started and isn't configured.
@@ -164,7 +179,12 @@ func (b *bench) collect() {
 	b.running, b.configured = nil, false
 }
 
-func (b *bench) end() { _ = b.stop() }
+func (b *bench) end() {
+	_ = b.stop()
+	if b.proxy != nil {
+		b.proxy.close()
+	}
+}
 
 // restart gives the next process, configured.
 func (b *bench) restart(ctx context.Context) error {

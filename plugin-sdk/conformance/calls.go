@@ -13,10 +13,12 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
-// Names that the kit's requests carry.
+// What the kit's requests carry: labels as long as they may be, since a fleet's id and a
+// digest are echoed by what the infrastructure keeps of them.
 const (
-	fleetName      = "conformance"
-	instanceDigest = "kit-digest-1"
+	namePrefix     = "conformance"
+	fleetID        = "01-the-id-of-a-fleet-that-is-as-long-as-a-label-may-ever-be-063"
+	instanceDigest = "digest-of-an-instance-block-that-is-as-long-as-a-label-can-be-0"
 )
 
 // receiveAll passes every message of a stream on, until it ends.
@@ -36,9 +38,9 @@ func receiveAll[M any](stream grpc.ServerStreamingClient[M], err error, each fun
 // request is what is sent for the items: the same bytes whenever it is sent.
 func (b *bench) request(items ...*providerpb.ProvisionRequest_Item) *providerpb.ProvisionRequest {
 	return &providerpb.ProvisionRequest{
-		Fleet: fleetName, InstanceJson: b.options.Instance, InstanceDigest: instanceDigest,
+		Fleet: fleetID, InstanceJson: b.options.Instance, InstanceDigest: instanceDigest,
 		Image: b.options.Image, Platform: &providerpb.Platform{Os: b.options.OS, Arch: b.options.Arch},
-		Items: items,
+		Offers: b.usable, Items: items,
 	}
 }
 
@@ -49,14 +51,14 @@ func (b *bench) newItem() (*providerpb.ProvisionRequest_Item, error) {
 		return nil, err
 	}
 	item := &providerpb.ProvisionRequest_Item{
-		Key: key, Name: fleetName + "-" + key[20:],
+		Key: key, Name: namePrefix + "-" + key[20:],
 		Tags: map[string]string{
-			"forgeyard-installation":      b.installation,
-			"forgeyard-fleet":             "01" + key[2:],
-			"forgeyard-capacity-instance": "02" + key[2:],
-			"forgeyard-key":               key,
-			"forgeyard-image":             strings.Repeat("a", 63), // the longest that a value can be
-			"forgeyard-proof":             "v1-k1-" + key,
+			providerpb.TagInstallation: b.installation,
+			providerpb.TagFleet:        fleetID,
+			providerpb.TagInstance:     "02" + key[2:],
+			providerpb.TagKey:          key,
+			"forgeyard-image":          strings.Repeat("a", providerpb.MaxLabel), // the longest that a value can be
+			providerpb.TagProof:        "v1-k1-" + key,
 		},
 		Bootstrap: &providerpb.Bootstrap{
 			Kind: "file", ManagerUrl: "https://127.0.0.1:1",

@@ -29,8 +29,8 @@ func lab(f fault) (conformance.Launcher, conformance.Options) {
 	}
 	p := plugin{
 		Name: "acme", Version: "1.0.0", Idempotency: provider.IdempotentByTag, Ownership: provider.OwnershipSigned,
-		New: func(ctx context.Context, _ config, _ provider.Environment) (provider.Provider[instance], error) {
-			h := honest{account: account, lifetime: ctx, work: 10 * time.Millisecond}
+		New: func(ctx context.Context, _ config, e provider.Environment) (provider.Provider[instance], error) {
+			h := honest{account: account, installation: e.Installation, lifetime: ctx, work: 10 * time.Millisecond}
 			if f.provider != nil {
 				return f.provider(h), nil
 			}
@@ -127,6 +127,7 @@ func TestEveryRuleIsBrokenByAProvider(t *testing.T) {
 		broken := slices.ContainsFunc(slices.Concat(faults, identityFaults, permissionsFaults), func(f fault) bool {
 			return f.rule == rule.Name
 		}) ||
+			slices.ContainsFunc(beginners, func(b beginner) bool { return b.rule == rule.Name }) ||
 			slices.ContainsFunc(batchFaults, func(f batchFault) bool { return f.rule == rule.Name })
 		if !broken && !rule.Process {
 			t.Errorf("no broken provider fails the rule %s", rule.Name)

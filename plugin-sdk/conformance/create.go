@@ -26,6 +26,14 @@ var createRules = []Rule{
 		Name: "every-item-answered", check: everyItemAnswered, Creates: true,
 		Says: "Each item of a batch is answered once, and each key makes an instance of its own.",
 	},
+	{
+		Name: "echoes", check: echoes, Creates: true,
+		Says: "Inspect lists an instance with the fleet and the instance_digest of its request.",
+	},
+	{
+		Name: "several-listed", check: severalListed, Creates: true,
+		Says: "Inspect lists several instances at once, more of them than a page of the infrastructure has.",
+	},
 }
 
 // creates is the only rule that tells that nothing can be made.
@@ -186,4 +194,67 @@ func everyItemAnswered(ctx context.Context, b *bench) error {
 		owner[made.id] = item.GetKey()
 	}
 	return nil
+}
+
+// echoes asks for what the host recognizes drift by.
+func echoes(ctx context.Context, b *bench) error {
+	if b.offers(providerpb.JoinService) {
+		return skip("a person joins its hosts: only the manager knows what they are for")
+	}
+	made, err := b.shared(ctx)
+	if err != nil {
+		return err
+	}
+	named := b.info.GetOwnership() == providerpb.Ownership_OWNERSHIP_NAMED
+	if named && made.listed.GetFleet()+made.listed.GetInstanceDigest() == "" {
+		return skip("its ownership is %v, and it keeps nothing of a request but its name", b.info.GetOwnership())
+	}
+	for _, field := range []struct{ name, sent, listed string }{
+		{"fleet", fleetID, made.listed.GetFleet()},
+		{"instance_digest", instanceDigest, made.listed.GetInstanceDigest()},
+	} {
+		if field.listed != field.sent {
+			return fmt.Errorf("the request has %s %q, and Inspect lists %q: keep it with the instance, as a tag or a label",
+				field.name, field.sent, field.listed)
+		}
+	}
+	return nil
+}
+
+// severalListed makes more instances than fit a page, as far as that is known.
+func severalListed(ctx context.Context, b *bench) error {
+	client, err := b.ready(ctx)
+	if err != nil {
+		return err
+	}
+	items, err := b.newItems(max(batchSize, b.options.PageSize+1))
+	if err != nil {
+		return err
+	}
+	defer b.tidy(ctx, items...)
+	for _, item := range items {
+		answers, err := b.provision(ctx, client, item)
+		if err != nil {
+			return err
+		}
+		if _, err := b.created(ctx, item, answers[item.GetKey()]); err != nil {
+			return fmt.Errorf("%w; read every page of the infrastructure's list", err)
+		}
+	}
+	missing := ""
+	err = until(ctx, b.settle()+pollEvery, func() (bool, error) {
+		seen, err := inspect(ctx, client)
+		missing = ""
+		for _, item := range items {
+			if len(seen.of(item)) == 0 {
+				missing = item.GetKey()
+			}
+		}
+		return missing == "", err
+	})
+	if errors.Is(err, errTooLong) {
+		return fmt.Errorf("of %d instances Inspect doesn't list the one of the key %s: read every page of the list",
+			len(items), missing)
+	}
+	return err
 }

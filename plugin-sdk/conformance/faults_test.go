@@ -142,6 +142,37 @@ var faults = []fault{
 			all, _ := h.list()
 			return all, nil
 		})},
+	{rule: "offers-good", wrong: "it lists an offer twice", plugin: sells, provider: selling(
+		func() []provider.Offer { return []provider.Offer{offerIn("a"), offerIn("b"), offerIn("a")} })},
+	{rule: "offer-used", wrong: "it makes what it likes", plugin: sells,
+		provider: func(h honest) provider.Provider[instance] {
+			return stubborn{marketed{h, twoOffers}}
+		}},
+	{rule: "echoes", wrong: "it forgets what the digest was",
+		provider: provisioning(func(ctx context.Context, h honest, r request) (provider.Resource, error) {
+			r.InstanceDigest = r.InstanceDigest[:40]
+			return h.Provision(ctx, r)
+		})},
+	{rule: "several-listed", wrong: "without keys it reads one page",
+		provider: func(h honest) provider.Provider[instance] {
+			return onePage{h}
+		}},
+	{rule: "attestations-offline", wrong: "it rules out what it never attests", plugin: func(p *plugin) {
+		p.Attestations = []string{provider.AttestKVM}
+		p.Unattestable = func(config, instance) []provider.Unattestable {
+			return []provider.Unattestable{{Attestation: provider.AttestGPU, Reason: "none"}}
+		}
+	}},
+	{rule: "attested-declared", wrong: "it attests what it doesn't declare",
+		provider: inspecting(func(h honest) ([]provider.Resource, error) {
+			all, err := h.list()
+			for n := range all {
+				all[n].Attested = []string{provider.AttestGPU}
+			}
+			return all, err
+		})},
+	{rule: "foreign-unlisted", wrong: "it lists whatever there is",
+		provider: inspecting(func(h honest) ([]provider.Resource, error) { return h.account.list() })},
 	{rule: "terminate-unknown", wrong: "it can't remove what it doesn't know",
 		provider: terminating(func(h honest, ref provider.Ref) (provider.TerminateState, error) {
 			if ref.ID == "" && len(h.find(ref.Key)) == 0 {
@@ -266,6 +297,20 @@ var faults = []fault{
 			return build(ctx, c, environment)
 		}
 	}},
+}
+
+// onePage reads the first two of a whole list.
+type onePage struct{ honest }
+
+func (p onePage) Inspect(ctx context.Context, q provider.Query) iter.Seq2[provider.Resource, error] {
+	return func(yield func(provider.Resource, error) bool) {
+		n := 0
+		for resource, err := range p.honest.Inspect(ctx, q) {
+			if n++; n > 2 && len(q.Keys) == 0 || !yield(resource, err) {
+				return
+			}
+		}
+	}
 }
 
 // hasty overlooks an instance that runs already: the first look makes it so.

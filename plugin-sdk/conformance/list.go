@@ -54,6 +54,11 @@ func configures(ctx context.Context, b *bench) error {
 		b.cannotCreate = b.cannotConfigure
 		return err
 	}
+	if b.options.Count != nil {
+		if b.countBefore, err = b.options.Count(ctx); err != nil {
+			return skip("what there is in the infrastructure couldn't be counted: %v", err)
+		}
+	}
 	seen, err := inspect(ctx, client)
 	if err != nil {
 		return nil // the next rule's business

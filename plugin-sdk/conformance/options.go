@@ -34,6 +34,20 @@ type Options struct {
 	// Outage makes the infrastructure unreachable, and the function that it gives
 	// mends it. Nil: the rule about incomplete lists is left out.
 	Outage func(context.Context) (mend func(context.Context) error, err error)
+	// Proxy puts a proxy between a plugin that talks HTTP and its infrastructure, which
+	// cuts, fails and delays answers. Nil: the rules that need it are left out.
+	Proxy *Proxy
+	// Count counts what there is in the infrastructure without the plugin: instances and
+	// whatever belongs to them, such as volumes and addresses. Nil: what the plugin makes
+	// and doesn't list isn't noticed.
+	Count func(context.Context) (int, error)
+	// PageSize is how many resources a page of the infrastructure's list has, where that is
+	// small enough to make one more, as with a stub; 0: not known.
+	PageSize int
+	// Only are the names of the rules to check, with what they need; none: all.
+	Only []string
+	// Begun is told the name of each rule before it is checked; nil: nothing is.
+	Begun func(rule string)
 	// Evidence is what genuine evidence is sent with, for plugins that verify
 	// identities. Nil: the rules that need some are left out.
 	Evidence *providerpb.VerifyRequest
@@ -45,7 +59,8 @@ type Options struct {
 	Random io.Reader
 }
 
-func (o Options) withDefaults() Options {
+// WithDefaults are the options with what they don't say.
+func (o Options) WithDefaults() Options {
 	if o.Patience == 0 {
 		o.Patience = 5 * time.Minute
 	}

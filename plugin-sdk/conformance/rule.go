@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 )
 
 // Rule is one rule of the contract and the check of it.
@@ -25,8 +27,11 @@ type Rule struct {
 func Rules() []Rule {
 	var all []Rule
 	for _, some := range [][]Rule{
-		schemaRules, serviceRules, offlineRules, permissionsRules, identityRules, listRules, hostRules,
-		createRules, batchRules, ownershipRules, interruptionRules, terminateRules, outputRules,
+		schemaRules, serviceRules, offlineRules, permissionsRules, attestationRules, identityRules, listRules, hostRules,
+		marketRules, createRules, offerRules, batchRules, attestedRules, ownershipRules, foreignRules, interruptionRules,
+		proxyRules,
+		terminateRules,
+		outputRules,
 	} {
 		all = append(all, some...)
 	}
@@ -51,7 +56,14 @@ type Result struct {
 	Verdict Verdict `json:"verdict"`
 	// Reason is what was found, or why nothing was checked; empty with Pass.
 	Reason string `json:"reason,omitempty"`
+	// Seconds is how long the check took.
+	Seconds float64 `json:"seconds"`
+	// Log is what the plugin logged meanwhile, with Fail; the last MaxLog lines of it.
+	Log []string `json:"log,omitempty"`
 }
+
+// MaxLog is how many lines of a plugin's log a Result has at most.
+const MaxLog = 20
 
 // leftOut is why a check can't be made here.
 type leftOut string
@@ -69,11 +81,24 @@ func Run(ctx context.Context, launcher Launcher, options Options, told func(Resu
 		return err
 	}
 	defer b.end()
-	for _, rule := range Rules() {
+	rules, err := b.options.rules()
+	if err != nil {
+		return err
+	}
+	for _, rule := range rules {
 		if ctx.Err() != nil {
 			break
 		}
-		told(b.check(ctx, rule))
+		if b.options.Begun != nil {
+			b.options.Begun(rule.Name)
+		}
+		began, before := time.Now(), b.logged()
+		result := b.check(ctx, rule)
+		result.Seconds = time.Since(began).Seconds()
+		if result.Verdict == Fail {
+			result.Log = b.loggedSince(before)
+		}
+		told(result)
 	}
 	if ctx.Err() != nil {
 		// What exists costs money: it is removed even after the caller has given up.
@@ -82,6 +107,46 @@ func Run(ctx context.Context, launcher Launcher, options Options, told func(Resu
 		return errors.Join(fmt.Errorf("the kit was given up: %w", context.Cause(ctx)), b.removeAll(cleaning))
 	}
 	return nil
+}
+
+// rules are those to check, in their order, with those that the others need: what can't
+// be described or configured is told by the rules about that.
+func (o Options) rules() ([]Rule, error) {
+	all := Rules()
+	if len(o.Only) == 0 {
+		return all, nil
+	}
+	wanted := map[string]bool{"schema-valid": true, "configures": true, "offers-good": true, "nothing-left": true}
+	for _, name := range o.Only {
+		if !slices.ContainsFunc(all, func(r Rule) bool { return r.Name == name }) {
+			return nil, fmt.Errorf("there is no rule %q; docs/plugin-test.md lists them", name)
+		}
+		wanted[name] = true
+	}
+	return slices.DeleteFunc(all, func(r Rule) bool { return !wanted[r.Name] }), nil
+}
+
+// logged counts the lines that plugins of this run have logged.
+func (b *bench) logged() int { return len(b.said) + len(b.saying()) }
+
+// saying is what the plugin that runs has written.
+func (b *bench) saying() []Line {
+	if b.running == nil {
+		return nil
+	}
+	return b.running.Said()
+}
+
+// loggedSince is the end of what was logged after a number of lines, without secrets.
+func (b *bench) loggedSince(before int) []string {
+	all := slices.Concat(b.said, b.saying())
+	var log []string
+	for _, line := range all[min(before, len(all)):] {
+		if !line.Stdout && line.Text != "" {
+			log = append(log, clip(b.covered(line.Text)))
+		}
+	}
+	return log[max(0, len(log)-MaxLog):]
 }
 
 func (b *bench) check(ctx context.Context, rule Rule) Result {

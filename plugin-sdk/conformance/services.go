@@ -12,7 +12,11 @@ import (
 // about. The rules of one go into a file of its own, into serviceRules, and leave
 // themselves out (offers) where GetInfo doesn't name it.
 var knownServices = []string{providerpb.JoinService, providerpb.IdentityService, providerpb.PermissionsService,
-	providerpb.BatchService}
+	providerpb.BatchService, providerpb.MarketService, providerpb.EventsService, providerpb.CheckService,
+	providerpb.AttestationsService}
+
+// reservedServices are names without a meaning yet.
+var reservedServices = []string{providerpb.PowerService, providerpb.RebuildService}
 
 var serviceRules = []Rule{
 	{
@@ -39,6 +43,10 @@ func servicesNamed(_ context.Context, b *bench) error {
 			return fmt.Errorf("the services %q have an empty or a repeated name", b.info.GetServices())
 		}
 		named[service] = true
+		if slices.Contains(reservedServices, service) {
+			return fmt.Errorf("the name %q is reserved for a service that no version of the contract defines: take it "+
+				"out of GetInfoResponse.services", service)
+		}
 		if !slices.Contains(knownServices, service) {
 			unknown = append(unknown, service)
 		}

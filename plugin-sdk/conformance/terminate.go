@@ -163,5 +163,25 @@ func nothingLeft(ctx context.Context, b *bench) error {
 			return fmt.Errorf("%s is left; it is for you to remove", shown(resource))
 		}
 	}
-	return nil
+	return b.countedLeft(ctx)
+}
+
+// countedLeft holds what there is in the infrastructure against what there was: a plugin
+// doesn't list what it doesn't know of.
+func (b *bench) countedLeft(ctx context.Context) error {
+	if b.options.Count == nil || b.countBefore < 0 {
+		return nil
+	}
+	var now int
+	err := until(ctx, b.options.Patience, func() (bool, error) {
+		var err error
+		now, err = b.options.Count(ctx)
+		return now <= b.countBefore, err
+	})
+	if errors.Is(err, errTooLong) {
+		return fmt.Errorf("the infrastructure has %d resources, and had %d before the run; Inspect doesn't list what is "+
+			"left: list the volumes, addresses and whatever else an instance has, with its key, and remove them in "+
+			"Terminate", now, b.countBefore)
+	}
+	return err
 }

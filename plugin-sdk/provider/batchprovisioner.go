@@ -164,13 +164,13 @@ func (s batchServer[C, I]) read(request *providerpb.ProvisionBatchRequest) (I, e
 			refusal = errors.Join(refusal, complaint)
 		}
 	}
-	if !keyPattern.MatchString(request.Key) {
+	if !IsLabel(request.Key) {
 		refusal = errors.Join(refusal, fmt.Errorf("the batch: %w", errBadKey))
 	}
 	seen := map[string]bool{request.Key: true}
 	for _, item := range request.GetRequest().GetItems() {
 		switch {
-		case !keyPattern.MatchString(item.GetKey()):
+		case !IsLabel(item.GetKey()):
 			refusal = errors.Join(refusal, errBadKey)
 		case seen[item.GetKey()]:
 			refusal = errors.Join(refusal, fmt.Errorf("the key %s comes twice in the batch %s", item.GetKey(), request.Key))

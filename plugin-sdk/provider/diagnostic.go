@@ -92,15 +92,20 @@ func diagnosticsToWire(diagnostics []Diagnostic) []*providerpb.Diagnostic {
 		if diagnostic.Warning {
 			one.Severity = providerpb.Diagnostic_SEVERITY_WARNING
 		}
-		for _, step := range diagnostic.Path {
-			if step.Name != "" {
-				one.Path = append(one.Path, &providerpb.Diagnostic_Step{Step: &providerpb.Diagnostic_Step_Name{Name: step.Name}})
-			} else {
-				one.Path = append(one.Path,
-					&providerpb.Diagnostic_Step{Step: &providerpb.Diagnostic_Step_Index{Index: int64(step.Index)}})
-			}
-		}
+		one.Path = pathToWire(diagnostic.Path)
 		wire = append(wire, one)
+	}
+	return wire
+}
+
+func pathToWire(path Path) (wire []*providerpb.Diagnostic_Step) {
+	for _, step := range path {
+		if step.Name != "" {
+			wire = append(wire, &providerpb.Diagnostic_Step{Step: &providerpb.Diagnostic_Step_Name{Name: step.Name}})
+		} else {
+			wire = append(wire,
+				&providerpb.Diagnostic_Step{Step: &providerpb.Diagnostic_Step_Index{Index: int64(step.Index)}})
+		}
 	}
 	return wire
 }

@@ -39,6 +39,9 @@ type Error struct {
 	// Zone and MachineType narrow Capacity and Quota.
 	Zone        string
 	MachineType string
+	// Scope narrows them to something that only the plugin knows, such as a placement
+	// group or a project's limit: every offer with this Scope rests.
+	Scope string
 	// RequestID is the infrastructure's own, for its support desk.
 	RequestID string
 
@@ -66,7 +69,7 @@ func NotCreated(class Class, err error) error {
 	claim := Error{Class: class, Err: err, notCreated: true}
 	if detailed, found := errors.AsType[*Error](err); found {
 		claim.RetryAfter, claim.RequestID = detailed.RetryAfter, detailed.RequestID
-		claim.Zone, claim.MachineType = detailed.Zone, detailed.MachineType
+		claim.Zone, claim.MachineType, claim.Scope = detailed.Zone, detailed.MachineType, detailed.Scope
 	}
 	return &claim
 }
@@ -92,7 +95,8 @@ func errorToWire(err error) *providerpb.Error {
 		if detailed.RetryAfter > 0 {
 			wire.RetryAfter = durationpb.New(detailed.RetryAfter)
 		}
-		wire.Zone, wire.MachineType, wire.RequestId = detailed.Zone, detailed.MachineType, detailed.RequestID
+		wire.Zone, wire.MachineType, wire.Scope = detailed.Zone, detailed.MachineType, detailed.Scope
+		wire.RequestId = detailed.RequestID
 	}
 	return wire
 }

@@ -78,11 +78,12 @@ func ExamplePlugin_Check() {
 		Size int `fleet:"size,requird"`
 	}
 	plugin := provider.Plugin[Config, Faulty]{Name: "acme", Version: "1.0.0"}
-	fmt.Println(plugin.Check())
+	fmt.Println(strings.ReplaceAll(plugin.Check().Error(), "; valid", ";\nvalid"))
 	// Output:
 	// plugin "acme" is declared wrongly, a bug in the plugin:
 	// field New is nil
-	// instance block: field Size of provider_test.Faulty: option "requird" is unknown; valid: required, immutable, sensitive, block
+	// instance block: field Size of provider_test.Faulty: unknown option "requird";
+	// valid: required, immutable, sensitive, block
 }
 
 // The same key twice gives the same resource, and the second time says so.

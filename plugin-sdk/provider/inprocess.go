@@ -21,6 +21,12 @@ type InProcess struct {
 	Permissions providerpb.PermissionsServer
 	// Batches answers those of the service BatchProvisioner; nil: it isn't served.
 	Batches providerpb.BatchProvisionerServer
+	// Market answers those of the service Market; nil: it isn't served.
+	Market providerpb.MarketServer
+	// Attestations answers those of the service Attestations; nil: it isn't served.
+	Attestations providerpb.AttestationsServer
+	// Checker answers those of the service Checker; nil: it isn't served.
+	Checker providerpb.CheckerServer
 	// Options are what its gRPC server needs: message limits, and panics that
 	// cost one call.
 	Options []grpc.ServerOption
@@ -55,6 +61,15 @@ func (p Plugin[C, I]) InProcess(logs io.Writer) (InProcess, error) {
 	}
 	if p.Batches {
 		served.Batches = batchServer[C, I]{server: service}
+	}
+	if p.Market {
+		served.Market = marketServer[C, I]{server: service}
+	}
+	if p.Unattestable != nil {
+		served.Attestations = attestationsServer[C, I]{server: service}
+	}
+	if p.Checks {
+		served.Checker = checkServer[C, I]{server: service}
 	}
 	return served, nil
 }

@@ -104,6 +104,9 @@ func resourceToWire(resource Resource) *providerpb.Resource {
 		Detail:         resource.Detail, Image: resource.Image,
 		BelongsTo: resource.BelongsTo, Kind: resource.Kind, Attested: resource.Attested,
 	}
+	if resource.Failure != nil {
+		wire.Failure = errorToWire(resource.Failure)
+	}
 	if wire.Kind == "" {
 		wire.Kind = "instance"
 	}

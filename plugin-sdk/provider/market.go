@@ -47,6 +47,12 @@ type Offer struct {
 	BillingGrain, MinimumCommitment time.Duration
 	// Available is the stock or the quota that is left; nil: it isn't known.
 	Available *uint32
+	// Unavailable is why it can't be had now, one line for a person: "sold out in fsn1".
+	// Empty: it can. The host uses no such offer, and explain shows the reason.
+	Unavailable string
+	// Scope is what the offer shares with others beyond zone and machine type: an Error
+	// with this Scope rests all of them.
+	Scope string
 }
 
 // Resources are what an instance has: thousandths of a cpu, bytes, and anything
@@ -64,7 +70,36 @@ type Price struct {
 	MicrosPerHour int64
 	// Estimate marks what isn't a promise: a spot price, a static table.
 	Estimate bool
+	// Tax says whether value added tax is in the amounts. The zero value: not said.
+	Tax Tax
+	// Parts are what MicrosPerHour is made of; they add up to it. None: it isn't said.
+	Parts []PricePart
+	// MicrosPerMonth is the most that a calendar month costs; 0: there is no cap.
+	MicrosPerMonth int64
 }
+
+// PricePart is a part of a Price. Name is PartMachine, PartAddress, PartDisk or a word
+// of the plugin's own.
+type PricePart struct {
+	Name          string
+	MicrosPerHour int64
+}
+
+// The usual parts of a price.
+const (
+	PartMachine = "machine"
+	PartAddress = "address"
+	PartDisk    = "disk"
+)
+
+// Tax says whether value added tax is in a price.
+type Tax int
+
+// The kinds of price. The zero value says nothing.
+const (
+	Net   = Tax(providerpb.Price_TAX_NET)
+	Gross = Tax(providerpb.Price_TAX_GROSS)
+)
 
 // checkMarket compares what a plugin declares with what its provider does. The
 // host asks for what GetInfo names, which can't look at a provider.
@@ -117,21 +152,35 @@ func (m marketServer[C, I]) Offers(
 }
 
 func offerToWire(o Offer) *providerpb.Offer {
+	price := &providerpb.Price{
+		Currency: o.Price.Currency, MicrosPerHour: o.Price.MicrosPerHour, Estimate: o.Price.Estimate,
+		Tax: providerpb.Price_Tax(o.Price.Tax), MicrosPerMonth: o.Price.MicrosPerMonth,
+	}
+	for _, part := range o.Price.Parts {
+		price.Parts = append(price.Parts, &providerpb.PricePart{Name: part.Name, MicrosPerHour: part.MicrosPerHour})
+	}
 	return &providerpb.Offer{
 		Zone: o.Zone, Region: o.Region, MachineType: o.MachineType, Lifetime: o.Lifetime,
 		Resources: &providerpb.Resources{
 			CpuMilli: o.Resources.CPUMilli, MemoryBytes: o.Resources.MemoryBytes, DiskBytes: o.Resources.DiskBytes,
 			Named: o.Resources.Named,
 		},
-		Platform: &providerpb.Platform{Os: o.Platform.OS, Arch: o.Platform.Arch},
-		Price: &providerpb.Price{Currency: o.Price.Currency, MicrosPerHour: o.Price.MicrosPerHour,
-			Estimate: o.Price.Estimate},
+		Platform:     &providerpb.Platform{Os: o.Platform.OS, Arch: o.Platform.Arch},
+		Price:        price,
 		BillingGrain: durationpb.New(o.BillingGrain), MinimumCommitment: durationpb.New(o.MinimumCommitment),
-		Available: o.Available,
+		Available: o.Available, Unavailable: o.Unavailable, Scope: o.Scope,
 	}
 }
 
 func offerFromWire(o *providerpb.Offer) Offer {
+	price := Price{
+		Currency: o.GetPrice().GetCurrency(), MicrosPerHour: o.GetPrice().GetMicrosPerHour(),
+		Estimate: o.GetPrice().GetEstimate(), Tax: Tax(o.GetPrice().GetTax()),
+		MicrosPerMonth: o.GetPrice().GetMicrosPerMonth(),
+	}
+	for _, part := range o.GetPrice().GetParts() {
+		price.Parts = append(price.Parts, PricePart{Name: part.GetName(), MicrosPerHour: part.GetMicrosPerHour()})
+	}
 	return Offer{
 		Zone: o.GetZone(), Region: o.GetRegion(), MachineType: o.GetMachineType(), Lifetime: o.GetLifetime(),
 		Platform: Platform{OS: o.GetPlatform().GetOs(), Arch: o.GetPlatform().GetArch()},
@@ -139,9 +188,8 @@ func offerFromWire(o *providerpb.Offer) Offer {
 			CPUMilli: o.GetResources().GetCpuMilli(), MemoryBytes: o.GetResources().GetMemoryBytes(),
 			DiskBytes: o.GetResources().GetDiskBytes(), Named: o.GetResources().GetNamed(),
 		},
-		Price: Price{Currency: o.GetPrice().GetCurrency(), MicrosPerHour: o.GetPrice().GetMicrosPerHour(),
-			Estimate: o.GetPrice().GetEstimate()},
+		Price:        price,
 		BillingGrain: o.GetBillingGrain().AsDuration(), MinimumCommitment: o.GetMinimumCommitment().AsDuration(),
-		Available: o.Available,
+		Available: o.Available, Unavailable: o.GetUnavailable(), Scope: o.GetScope(),
 	}
 }

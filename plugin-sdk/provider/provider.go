@@ -80,6 +80,15 @@ type Plugin[C, I any] struct {
 	// ListSettle is how long Inspect may miss a resource after the call that made
 	// it is over. 0: never, the list is consistent.
 	ListSettle time.Duration
+	// Attestations are what Resource.Attested may ever have: any of AttestKVM, AttestGPU,
+	// AttestSigning and AttestConfidential. A fleet whose class asks for another is refused
+	// before anything is made.
+	Attestations []string
+	// Unattestable says which of them the instances of a block can't have, and why. It is
+	// called offline, before New too. Nil: every block can have each.
+	Unattestable func(config C, instance I) []Unattestable
+	// InspectionPace is what a list costs, which bounds how often the host inspects.
+	InspectionPace InspectionPace
 	// Joined says that a person joins each host of an inventory, which Inspect
 	// lists as assets: the host (the manager) makes none by itself. New and
 	// Inspect must then do without a network.
@@ -87,6 +96,9 @@ type Plugin[C, I any] struct {
 	// Market says that what New returns implements Market: the host asks it for
 	// offers, and sends in each request those that may be used.
 	Market bool
+	// Checks says that the provider that New gives is a Checker: it is asked about each
+	// instance block when a plan is made.
+	Checks bool
 	// Events says that the provider that New gives is a Watcher.
 	Events bool
 	// Identity says that the provider that New gives is an IdentityVerifier: a fleet's
@@ -162,6 +174,12 @@ func (p Plugin[C, I]) compile() (blocks, error) {
 	}
 	if p.Parallel < 0 || p.MaxBatch < 0 || p.ListSettle < 0 {
 		problems = append(problems, errors.New("none of Parallel, MaxBatch and ListSettle can be negative"))
+	}
+	if err := p.checkAttestations(); err != nil {
+		problems = append(problems, err)
+	}
+	if err := p.InspectionPace.check(); err != nil {
+		problems = append(problems, err)
 	}
 	if err := p.checkBatchesDeclared(); err != nil {
 		problems = append(problems, err)

@@ -3,7 +3,6 @@ package provider
 import (
 	"context"
 	"errors"
-	"regexp"
 	"strings"
 
 	"google.golang.org/grpc"
@@ -12,11 +11,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
-// keyPattern is what a key may be. Authors put keys into names, tags and paths
-// and may rely on it.
-var keyPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
-
-var errBadKey = errors.New("the key must be 1 to 63 lower-case letters, digits and dashes")
+var errBadKey = errors.New(
+	"the key must be 1 to 63 lower-case letters, digits and dashes, with a letter or digit at both ends")
 
 // Provision answers every item as soon as it is known. Items begin when the RPC
 // arrives or never; once begun they run to their end, whatever becomes of the
@@ -40,7 +36,7 @@ func (s *server[C, I]) Provision(request *providerpb.ProvisionRequest,
 	batch := batch[*providerpb.ProvisionResponse]{flights: s.flights, slots: s.slots(), send: stream.Send}
 	for _, item := range request.Items {
 		switch {
-		case !keyPattern.MatchString(item.Key):
+		case !IsLabel(item.Key):
 			batch.answer(notCreated(item.Key, NotCreated(Invalid, errBadKey)))
 		case refusal != nil:
 			batch.answer(notCreated(item.Key, NotCreated(Invalid, refusal)))

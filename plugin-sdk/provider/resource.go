@@ -16,9 +16,14 @@ type Resource struct {
 	ID string
 	// Key is the key that made it; Provision may leave it empty.
 	Key string
-	// Fleet is the address of the fleet it was made for.
+	// Fleet is echoed from the request that made it. Provision may leave it empty.
 	Fleet string
 	State State
+	// Failure says why a resource with the state Failed will never run. Capacity and
+	// Quota in it rest the offer that was used, as they do in an error of Provision:
+	// this is for an infrastructure that first takes a request and then can't carry it
+	// out. The resource must still be terminated.
+	Failure *Error
 	// Existed is for Provision only: the key had made this resource before.
 	Existed   bool
 	Addresses []string
@@ -38,7 +43,7 @@ type Resource struct {
 	// BelongsTo is the id of the instance where this is a secondary resource.
 	BelongsTo string
 	// Attested is what the infrastructure vouches for of its own knowledge, and an
-	// agent could only claim: any of "kvm", "gpu", "signing" and "confidential".
+	// agent could only claim: any of Plugin.Attestations.
 	Attested []string
 	// Kind is "instance" where empty; else "volume", "address", "asset", …
 	Kind string
@@ -74,11 +79,13 @@ type ProvisionRequest[I any] struct {
 	// safe in names, tags and paths.
 	Key string
 	// Name is for people: the fleet's name and part of the key.
-	Name     string
+	Name string
+	// Fleet is the id of the fleet, a Label. It is echoed in Resource.
 	Fleet    string
 	Image    string
 	Platform Platform
-	// Tags must be stored with the resource and listed again as they are.
+	// Tags must be stored with the resource and listed again as they are. The names are
+	// the constants of tags.go, the values Labels.
 	Tags map[string]string
 	// Asset is the machine that the host chose, where instances are machines of
 	// an inventory.
@@ -92,7 +99,7 @@ type ProvisionRequest[I any] struct {
 	Bootstrap bootstrap.Document
 	// Instance is the fleet's instance block.
 	Instance I
-	// InstanceDigest is echoed in Resource.
+	// InstanceDigest is a Label that is echoed in Resource.
 	InstanceDigest string
 }
 

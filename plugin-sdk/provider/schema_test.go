@@ -90,7 +90,7 @@ func TestBadTagsAreFound(t *testing.T) {
 		}](), `name ""`},
 		"an unknown option": {checkBlock[struct {
 			Size int `fleet:"size,requird"`
-		}](), `option "requird" is unknown`},
+		}](), `unknown option "requird"`},
 		"an empty option": {checkBlock[struct {
 			Size int `fleet:"size,,required"`
 		}](), "an option is empty"},
@@ -166,6 +166,22 @@ func TestCheckNamesEveryFaultAtOnce(t *testing.T) {
 		"instance block", "field X"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in:\n%v", want, err)
+		}
+	}
+}
+
+func TestAttestationsAreDeclaredOnceAndKnown(t *testing.T) {
+	declared := func(words ...string) error {
+		plugin := Plugin[struct{}, struct{}]{Name: "acme", Version: "1", Attestations: words}
+		plugin.New = func(context.Context, struct{}, Environment) (Provider[struct{}], error) { return nil, nil }
+		return plugin.Check()
+	}
+	if err := declared(AttestKVM, AttestGPU); err != nil {
+		t.Error(err)
+	}
+	for _, words := range [][]string{{"tpm"}, {"kvm", "kvm"}, {""}} {
+		if err := declared(words...); err == nil || !strings.Contains(err.Error(), "Attestations has") {
+			t.Errorf("%q: %v", words, err)
 		}
 	}
 }

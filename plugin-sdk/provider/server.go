@@ -55,6 +55,12 @@ func (s *server[C, I]) register(registrar grpc.ServiceRegistrar) {
 	if s.plugin.Identity {
 		providerpb.RegisterIdentityVerifierServer(registrar, identityServer[C, I]{server: s})
 	}
+	if s.plugin.Unattestable != nil {
+		providerpb.RegisterAttestationsServer(registrar, attestationsServer[C, I]{server: s})
+	}
+	if s.plugin.Checks {
+		providerpb.RegisterCheckerServer(registrar, checkServer[C, I]{server: s})
+	}
 	if s.plugin.Policy != nil {
 		providerpb.RegisterPermissionsServer(registrar, permissionsServer[C, I]{server: s})
 	}
@@ -82,6 +88,12 @@ func (p Plugin[C, I]) info(compiled blocks) *providerpb.GetInfoResponse {
 	if p.Identity {
 		services = append(services, providerpb.IdentityService)
 	}
+	if p.Unattestable != nil {
+		services = append(services, providerpb.AttestationsService)
+	}
+	if p.Checks {
+		services = append(services, providerpb.CheckService)
+	}
 	if p.Policy != nil {
 		services = append(services, providerpb.PermissionsService)
 	}
@@ -100,6 +112,8 @@ func (p Plugin[C, I]) info(compiled blocks) *providerpb.GetInfoResponse {
 		ListSettle:     durationpb.New(p.ListSettle),
 		MaxBatch:       uint32(p.MaxBatch),
 		IdentityNeeds:  p.IdentityNeeds,
+		InspectionPace: p.InspectionPace.toWire(),
+		Attestations:   p.Attestations,
 	}
 }
 
@@ -151,7 +165,8 @@ func (s *server[C, I]) Configure(_ context.Context, request *providerpb.Configur
 		return nil, statusError(codes.Internal, internalError("New of the plugin gave neither a provider nor an error"))
 	}
 	if err := errors.Join(s.plugin.checkMarket(configured), s.plugin.checkWatcher(configured),
-		s.plugin.checkIdentity(configured), s.plugin.checkBatches(configured)); err != nil {
+		s.plugin.checkIdentity(configured), s.plugin.checkBatches(configured),
+		s.plugin.checkChecker(configured)); err != nil {
 		return nil, statusError(codes.Internal, err)
 	}
 	s.configured = configured

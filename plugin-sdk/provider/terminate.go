@@ -24,7 +24,7 @@ func (s *server[C, I]) Terminate(request *providerpb.TerminateRequest,
 	batch := batch[*providerpb.TerminateResponse]{flights: s.flights, slots: s.slots(), send: stream.Send}
 	for _, wire := range request.Refs {
 		ref := Ref{ID: wire.Id, Key: wire.Key, Force: request.Force}
-		if ref.Key == "" && ref.ID == "" || ref.Key != "" && !keyPattern.MatchString(ref.Key) {
+		if ref.Key == "" && ref.ID == "" || ref.Key != "" && !IsLabel(ref.Key) {
 			batch.answer(terminateOutcome(ref, TerminateUnknown, &Error{Class: Invalid, Err: errBadRef}))
 			continue
 		}

@@ -207,7 +207,7 @@ func (x Type_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Type_Kind.Descriptor instead.
 func (Type_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{5, 0}
+	return file_provider_proto_rawDescGZIP(), []int{6, 0}
 }
 
 type Diagnostic_Severity int32
@@ -256,7 +256,7 @@ func (x Diagnostic_Severity) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Diagnostic_Severity.Descriptor instead.
 func (Diagnostic_Severity) EnumDescriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{6, 0}
+	return file_provider_proto_rawDescGZIP(), []int{7, 0}
 }
 
 type Resource_State int32
@@ -317,7 +317,7 @@ func (x Resource_State) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Resource_State.Descriptor instead.
 func (Resource_State) EnumDescriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{12, 0}
+	return file_provider_proto_rawDescGZIP(), []int{13, 0}
 }
 
 type ProvisionResponse_Outcome int32
@@ -375,7 +375,7 @@ func (x ProvisionResponse_Outcome) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ProvisionResponse_Outcome.Descriptor instead.
 func (ProvisionResponse_Outcome) EnumDescriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{16, 0}
+	return file_provider_proto_rawDescGZIP(), []int{17, 0}
 }
 
 type TerminateResponse_Outcome int32
@@ -430,7 +430,7 @@ func (x TerminateResponse_Outcome) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use TerminateResponse_Outcome.Descriptor instead.
 func (TerminateResponse_Outcome) EnumDescriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{19, 0}
+	return file_provider_proto_rawDescGZIP(), []int{20, 0}
 }
 
 type Error_Class int32
@@ -500,7 +500,56 @@ func (x Error_Class) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Error_Class.Descriptor instead.
 func (Error_Class) EnumDescriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{20, 0}
+	return file_provider_proto_rawDescGZIP(), []int{21, 0}
+}
+
+type Price_Tax int32
+
+const (
+	Price_TAX_UNSPECIFIED Price_Tax = 0 // not said
+	Price_TAX_NET         Price_Tax = 1 // without value added tax
+	Price_TAX_GROSS       Price_Tax = 2
+)
+
+// Enum value maps for Price_Tax.
+var (
+	Price_Tax_name = map[int32]string{
+		0: "TAX_UNSPECIFIED",
+		1: "TAX_NET",
+		2: "TAX_GROSS",
+	}
+	Price_Tax_value = map[string]int32{
+		"TAX_UNSPECIFIED": 0,
+		"TAX_NET":         1,
+		"TAX_GROSS":       2,
+	}
+)
+
+func (x Price_Tax) Enum() *Price_Tax {
+	p := new(Price_Tax)
+	*p = x
+	return p
+}
+
+func (x Price_Tax) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Price_Tax) Descriptor() protoreflect.EnumDescriptor {
+	return file_provider_proto_enumTypes[8].Descriptor()
+}
+
+func (Price_Tax) Type() protoreflect.EnumType {
+	return &file_provider_proto_enumTypes[8]
+}
+
+func (x Price_Tax) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Price_Tax.Descriptor instead.
+func (Price_Tax) EnumDescriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{26, 0}
 }
 
 type WatchResponse_Kind int32
@@ -542,11 +591,11 @@ func (x WatchResponse_Kind) String() string {
 }
 
 func (WatchResponse_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_provider_proto_enumTypes[8].Descriptor()
+	return file_provider_proto_enumTypes[9].Descriptor()
 }
 
 func (WatchResponse_Kind) Type() protoreflect.EnumType {
-	return &file_provider_proto_enumTypes[8]
+	return &file_provider_proto_enumTypes[9]
 }
 
 func (x WatchResponse_Kind) Number() protoreflect.EnumNumber {
@@ -555,7 +604,7 @@ func (x WatchResponse_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WatchResponse_Kind.Descriptor instead.
 func (WatchResponse_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{31, 0}
+	return file_provider_proto_rawDescGZIP(), []int{33, 0}
 }
 
 type RefusedIdentity_Class int32
@@ -603,11 +652,11 @@ func (x RefusedIdentity_Class) String() string {
 }
 
 func (RefusedIdentity_Class) Descriptor() protoreflect.EnumDescriptor {
-	return file_provider_proto_enumTypes[9].Descriptor()
+	return file_provider_proto_enumTypes[10].Descriptor()
 }
 
 func (RefusedIdentity_Class) Type() protoreflect.EnumType {
-	return &file_provider_proto_enumTypes[9]
+	return &file_provider_proto_enumTypes[10]
 }
 
 func (x RefusedIdentity_Class) Number() protoreflect.EnumNumber {
@@ -616,7 +665,7 @@ func (x RefusedIdentity_Class) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RefusedIdentity_Class.Descriptor instead.
 func (RefusedIdentity_Class) EnumDescriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{35, 0}
+	return file_provider_proto_rawDescGZIP(), []int{37, 0}
 }
 
 type GetInfoRequest struct {
@@ -677,9 +726,11 @@ type GetInfoResponse struct {
 	Ownership      Ownership              `protobuf:"varint,10,opt,name=ownership,proto3,enum=forgeyard.fleet.provider.v1.Ownership" json:"ownership,omitempty"`
 	// identity_needs is the attribute of the provider block without which the service
 	// "identity" verifies nothing; empty: it always can.
-	IdentityNeeds string `protobuf:"bytes,15,opt,name=identity_needs,json=identityNeeds,proto3" json:"identity_needs,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	IdentityNeeds  string          `protobuf:"bytes,15,opt,name=identity_needs,json=identityNeeds,proto3" json:"identity_needs,omitempty"`
+	InspectionPace *InspectionPace `protobuf:"bytes,16,opt,name=inspection_pace,json=inspectionPace,proto3" json:"inspection_pace,omitempty"`
+	Attestations   []string        `protobuf:"bytes,17,rep,name=attestations,proto3" json:"attestations,omitempty"` // what Resource.attested may ever have, of any block; none: nothing
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *GetInfoResponse) Reset() {
@@ -789,6 +840,82 @@ func (x *GetInfoResponse) GetIdentityNeeds() string {
 	return ""
 }
 
+func (x *GetInfoResponse) GetInspectionPace() *InspectionPace {
+	if x != nil {
+		return x.InspectionPace
+	}
+	return nil
+}
+
+func (x *GetInfoResponse) GetAttestations() []string {
+	if x != nil {
+		return x.Attestations
+	}
+	return nil
+}
+
+// InspectionPace is what a list costs. The host never inspects more often than it says,
+// and asks for single keys instead of everything where that is cheaper.
+type InspectionPace struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	MinInterval   *durationpb.Duration   `protobuf:"bytes,1,opt,name=min_interval,json=minInterval,proto3" json:"min_interval,omitempty"` // between the ends of two complete lists; unset: the host decides
+	Requests      uint32                 `protobuf:"varint,2,opt,name=requests,proto3" json:"requests,omitempty"`                         // API requests of one complete list of 100 instances; 0: not known
+	ByKey         bool                   `protobuf:"varint,3,opt,name=by_key,json=byKey,proto3" json:"by_key,omitempty"`                  // an Inspect by keys costs about one request a key, not a complete list
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InspectionPace) Reset() {
+	*x = InspectionPace{}
+	mi := &file_provider_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InspectionPace) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InspectionPace) ProtoMessage() {}
+
+func (x *InspectionPace) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InspectionPace.ProtoReflect.Descriptor instead.
+func (*InspectionPace) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *InspectionPace) GetMinInterval() *durationpb.Duration {
+	if x != nil {
+		return x.MinInterval
+	}
+	return nil
+}
+
+func (x *InspectionPace) GetRequests() uint32 {
+	if x != nil {
+		return x.Requests
+	}
+	return 0
+}
+
+func (x *InspectionPace) GetByKey() bool {
+	if x != nil {
+		return x.ByKey
+	}
+	return false
+}
+
 type Schema struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       uint32                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
@@ -800,7 +927,7 @@ type Schema struct {
 
 func (x *Schema) Reset() {
 	*x = Schema{}
-	mi := &file_provider_proto_msgTypes[2]
+	mi := &file_provider_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -812,7 +939,7 @@ func (x *Schema) String() string {
 func (*Schema) ProtoMessage() {}
 
 func (x *Schema) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[2]
+	mi := &file_provider_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -825,7 +952,7 @@ func (x *Schema) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Schema.ProtoReflect.Descriptor instead.
 func (*Schema) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{2}
+	return file_provider_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Schema) GetVersion() uint32 {
@@ -865,7 +992,7 @@ type Attribute struct {
 
 func (x *Attribute) Reset() {
 	*x = Attribute{}
-	mi := &file_provider_proto_msgTypes[3]
+	mi := &file_provider_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -877,7 +1004,7 @@ func (x *Attribute) String() string {
 func (*Attribute) ProtoMessage() {}
 
 func (x *Attribute) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[3]
+	mi := &file_provider_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -890,7 +1017,7 @@ func (x *Attribute) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attribute.ProtoReflect.Descriptor instead.
 func (*Attribute) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{3}
+	return file_provider_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Attribute) GetName() string {
@@ -961,7 +1088,7 @@ type Block struct {
 
 func (x *Block) Reset() {
 	*x = Block{}
-	mi := &file_provider_proto_msgTypes[4]
+	mi := &file_provider_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -973,7 +1100,7 @@ func (x *Block) String() string {
 func (*Block) ProtoMessage() {}
 
 func (x *Block) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[4]
+	mi := &file_provider_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -986,7 +1113,7 @@ func (x *Block) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Block.ProtoReflect.Descriptor instead.
 func (*Block) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{4}
+	return file_provider_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Block) GetName() string {
@@ -1028,7 +1155,7 @@ type Type struct {
 
 func (x *Type) Reset() {
 	*x = Type{}
-	mi := &file_provider_proto_msgTypes[5]
+	mi := &file_provider_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1040,7 +1167,7 @@ func (x *Type) String() string {
 func (*Type) ProtoMessage() {}
 
 func (x *Type) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[5]
+	mi := &file_provider_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1053,7 +1180,7 @@ func (x *Type) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Type.ProtoReflect.Descriptor instead.
 func (*Type) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{5}
+	return file_provider_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Type) GetKind() Type_Kind {
@@ -1089,7 +1216,7 @@ type Diagnostic struct {
 
 func (x *Diagnostic) Reset() {
 	*x = Diagnostic{}
-	mi := &file_provider_proto_msgTypes[6]
+	mi := &file_provider_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1101,7 +1228,7 @@ func (x *Diagnostic) String() string {
 func (*Diagnostic) ProtoMessage() {}
 
 func (x *Diagnostic) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[6]
+	mi := &file_provider_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1114,7 +1241,7 @@ func (x *Diagnostic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diagnostic.ProtoReflect.Descriptor instead.
 func (*Diagnostic) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{6}
+	return file_provider_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Diagnostic) GetSeverity() Diagnostic_Severity {
@@ -1155,7 +1282,7 @@ type ValidateRequest struct {
 
 func (x *ValidateRequest) Reset() {
 	*x = ValidateRequest{}
-	mi := &file_provider_proto_msgTypes[7]
+	mi := &file_provider_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1167,7 +1294,7 @@ func (x *ValidateRequest) String() string {
 func (*ValidateRequest) ProtoMessage() {}
 
 func (x *ValidateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[7]
+	mi := &file_provider_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1180,7 +1307,7 @@ func (x *ValidateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidateRequest.ProtoReflect.Descriptor instead.
 func (*ValidateRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{7}
+	return file_provider_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ValidateRequest) GetProviderJson() []byte {
@@ -1207,7 +1334,7 @@ type ValidateResponse struct {
 
 func (x *ValidateResponse) Reset() {
 	*x = ValidateResponse{}
-	mi := &file_provider_proto_msgTypes[8]
+	mi := &file_provider_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1219,7 +1346,7 @@ func (x *ValidateResponse) String() string {
 func (*ValidateResponse) ProtoMessage() {}
 
 func (x *ValidateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[8]
+	mi := &file_provider_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1232,7 +1359,7 @@ func (x *ValidateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidateResponse.ProtoReflect.Descriptor instead.
 func (*ValidateResponse) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{8}
+	return file_provider_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ValidateResponse) GetProvider() []*Diagnostic {
@@ -1258,7 +1385,7 @@ type DiagnosticList struct {
 
 func (x *DiagnosticList) Reset() {
 	*x = DiagnosticList{}
-	mi := &file_provider_proto_msgTypes[9]
+	mi := &file_provider_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1270,7 +1397,7 @@ func (x *DiagnosticList) String() string {
 func (*DiagnosticList) ProtoMessage() {}
 
 func (x *DiagnosticList) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[9]
+	mi := &file_provider_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1283,7 +1410,7 @@ func (x *DiagnosticList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiagnosticList.ProtoReflect.Descriptor instead.
 func (*DiagnosticList) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{9}
+	return file_provider_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *DiagnosticList) GetItems() []*Diagnostic {
@@ -1304,7 +1431,7 @@ type ConfigureRequest struct {
 
 func (x *ConfigureRequest) Reset() {
 	*x = ConfigureRequest{}
-	mi := &file_provider_proto_msgTypes[10]
+	mi := &file_provider_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1316,7 +1443,7 @@ func (x *ConfigureRequest) String() string {
 func (*ConfigureRequest) ProtoMessage() {}
 
 func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[10]
+	mi := &file_provider_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1329,7 +1456,7 @@ func (x *ConfigureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureRequest.ProtoReflect.Descriptor instead.
 func (*ConfigureRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{10}
+	return file_provider_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ConfigureRequest) GetProviderJson() []byte {
@@ -1363,7 +1490,7 @@ type ConfigureResponse struct {
 
 func (x *ConfigureResponse) Reset() {
 	*x = ConfigureResponse{}
-	mi := &file_provider_proto_msgTypes[11]
+	mi := &file_provider_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1375,7 +1502,7 @@ func (x *ConfigureResponse) String() string {
 func (*ConfigureResponse) ProtoMessage() {}
 
 func (x *ConfigureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[11]
+	mi := &file_provider_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1388,7 +1515,7 @@ func (x *ConfigureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureResponse.ProtoReflect.Descriptor instead.
 func (*ConfigureResponse) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{11}
+	return file_provider_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ConfigureResponse) GetDiagnostics() []*Diagnostic {
@@ -1407,9 +1534,9 @@ func (x *ConfigureResponse) GetAccount() string {
 
 type Resource struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
-	Id             string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`   // empty while an order has no machine yet
-	Key            string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"` // the Provision key that made it
-	Fleet          string                 `protobuf:"bytes,3,opt,name=fleet,proto3" json:"fleet,omitempty"`
+	Id             string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`       // empty while an order has no machine yet
+	Key            string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`     // the Provision key that made it
+	Fleet          string                 `protobuf:"bytes,3,opt,name=fleet,proto3" json:"fleet,omitempty"` // echoed from Provision
 	State          Resource_State         `protobuf:"varint,4,opt,name=state,proto3,enum=forgeyard.fleet.provider.v1.Resource_State" json:"state,omitempty"`
 	Addresses      []string               `protobuf:"bytes,5,rep,name=addresses,proto3" json:"addresses,omitempty"`
 	Created        *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created,proto3" json:"created,omitempty"`
@@ -1422,14 +1549,15 @@ type Resource struct {
 	Image          string                 `protobuf:"bytes,13,opt,name=image,proto3" json:"image,omitempty"`                                                                         // what it really runs, for image drift
 	BelongsTo      string                 `protobuf:"bytes,14,opt,name=belongs_to,json=belongsTo,proto3" json:"belongs_to,omitempty"`                                                // id of the instance, where this is a secondary resource
 	Kind           string                 `protobuf:"bytes,15,opt,name=kind,proto3" json:"kind,omitempty"`                                                                           // "instance", "volume", "dedicated_host", ...
-	Attested       []string               `protobuf:"bytes,16,rep,name=attested,proto3" json:"attested,omitempty"`                                                                   // what the infrastructure vouches for: "kvm", "gpu", "signing", "confidential"
+	Attested       []string               `protobuf:"bytes,16,rep,name=attested,proto3" json:"attested,omitempty"`                                                                   // what the infrastructure vouches for, of GetInfoResponse.attestations
+	Failure        *Error                 `protobuf:"bytes,17,opt,name=failure,proto3" json:"failure,omitempty"`                                                                     // with STATE_FAILED: why it will never run; capacity and quota rest the offer
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Resource) Reset() {
 	*x = Resource{}
-	mi := &file_provider_proto_msgTypes[12]
+	mi := &file_provider_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1441,7 +1569,7 @@ func (x *Resource) String() string {
 func (*Resource) ProtoMessage() {}
 
 func (x *Resource) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[12]
+	mi := &file_provider_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1454,7 +1582,7 @@ func (x *Resource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resource.ProtoReflect.Descriptor instead.
 func (*Resource) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{12}
+	return file_provider_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Resource) GetId() string {
@@ -1569,6 +1697,13 @@ func (x *Resource) GetAttested() []string {
 	return nil
 }
 
+func (x *Resource) GetFailure() *Error {
+	if x != nil {
+		return x.Failure
+	}
+	return nil
+}
+
 type InspectRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Keys          []string               `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"` // both empty: everything of the installation
@@ -1579,7 +1714,7 @@ type InspectRequest struct {
 
 func (x *InspectRequest) Reset() {
 	*x = InspectRequest{}
-	mi := &file_provider_proto_msgTypes[13]
+	mi := &file_provider_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1591,7 +1726,7 @@ func (x *InspectRequest) String() string {
 func (*InspectRequest) ProtoMessage() {}
 
 func (x *InspectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[13]
+	mi := &file_provider_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1604,7 +1739,7 @@ func (x *InspectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectRequest.ProtoReflect.Descriptor instead.
 func (*InspectRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{13}
+	return file_provider_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *InspectRequest) GetKeys() []string {
@@ -1632,7 +1767,7 @@ type InspectResponse struct {
 
 func (x *InspectResponse) Reset() {
 	*x = InspectResponse{}
-	mi := &file_provider_proto_msgTypes[14]
+	mi := &file_provider_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1644,7 +1779,7 @@ func (x *InspectResponse) String() string {
 func (*InspectResponse) ProtoMessage() {}
 
 func (x *InspectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[14]
+	mi := &file_provider_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1657,7 +1792,7 @@ func (x *InspectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectResponse.ProtoReflect.Descriptor instead.
 func (*InspectResponse) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{14}
+	return file_provider_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *InspectResponse) GetResources() []*Resource {
@@ -1683,9 +1818,9 @@ func (x *InspectResponse) GetInFlightKeys() []string {
 
 type ProvisionRequest struct {
 	state          protoimpl.MessageState   `protogen:"open.v1"`
-	Fleet          string                   `protobuf:"bytes,1,opt,name=fleet,proto3" json:"fleet,omitempty"`
+	Fleet          string                   `protobuf:"bytes,1,opt,name=fleet,proto3" json:"fleet,omitempty"` // the fleet's id: 1 to 63 of [a-z0-9-], alphanumeric at both ends
 	InstanceJson   []byte                   `protobuf:"bytes,2,opt,name=instance_json,json=instanceJson,proto3" json:"instance_json,omitempty"`
-	InstanceDigest string                   `protobuf:"bytes,3,opt,name=instance_digest,json=instanceDigest,proto3" json:"instance_digest,omitempty"`
+	InstanceDigest string                   `protobuf:"bytes,3,opt,name=instance_digest,json=instanceDigest,proto3" json:"instance_digest,omitempty"` // of the same form, so that both fit into a label
 	Items          []*ProvisionRequest_Item `protobuf:"bytes,4,rep,name=items,proto3" json:"items,omitempty"`
 	Image          string                   `protobuf:"bytes,5,opt,name=image,proto3" json:"image,omitempty"` // the resolved reference
 	Platform       *Platform                `protobuf:"bytes,6,opt,name=platform,proto3" json:"platform,omitempty"`
@@ -1696,7 +1831,7 @@ type ProvisionRequest struct {
 
 func (x *ProvisionRequest) Reset() {
 	*x = ProvisionRequest{}
-	mi := &file_provider_proto_msgTypes[15]
+	mi := &file_provider_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1708,7 +1843,7 @@ func (x *ProvisionRequest) String() string {
 func (*ProvisionRequest) ProtoMessage() {}
 
 func (x *ProvisionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[15]
+	mi := &file_provider_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1721,7 +1856,7 @@ func (x *ProvisionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProvisionRequest.ProtoReflect.Descriptor instead.
 func (*ProvisionRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{15}
+	return file_provider_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ProvisionRequest) GetFleet() string {
@@ -1785,7 +1920,7 @@ type ProvisionResponse struct {
 
 func (x *ProvisionResponse) Reset() {
 	*x = ProvisionResponse{}
-	mi := &file_provider_proto_msgTypes[16]
+	mi := &file_provider_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1797,7 +1932,7 @@ func (x *ProvisionResponse) String() string {
 func (*ProvisionResponse) ProtoMessage() {}
 
 func (x *ProvisionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[16]
+	mi := &file_provider_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1810,7 +1945,7 @@ func (x *ProvisionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProvisionResponse.ProtoReflect.Descriptor instead.
 func (*ProvisionResponse) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{16}
+	return file_provider_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ProvisionResponse) GetKey() string {
@@ -1851,7 +1986,7 @@ type Ref struct {
 
 func (x *Ref) Reset() {
 	*x = Ref{}
-	mi := &file_provider_proto_msgTypes[17]
+	mi := &file_provider_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1863,7 +1998,7 @@ func (x *Ref) String() string {
 func (*Ref) ProtoMessage() {}
 
 func (x *Ref) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[17]
+	mi := &file_provider_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1876,7 +2011,7 @@ func (x *Ref) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ref.ProtoReflect.Descriptor instead.
 func (*Ref) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{17}
+	return file_provider_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Ref) GetId() string {
@@ -1903,7 +2038,7 @@ type TerminateRequest struct {
 
 func (x *TerminateRequest) Reset() {
 	*x = TerminateRequest{}
-	mi := &file_provider_proto_msgTypes[18]
+	mi := &file_provider_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1915,7 +2050,7 @@ func (x *TerminateRequest) String() string {
 func (*TerminateRequest) ProtoMessage() {}
 
 func (x *TerminateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[18]
+	mi := &file_provider_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1928,7 +2063,7 @@ func (x *TerminateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TerminateRequest.ProtoReflect.Descriptor instead.
 func (*TerminateRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{18}
+	return file_provider_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *TerminateRequest) GetRefs() []*Ref {
@@ -1957,7 +2092,7 @@ type TerminateResponse struct {
 
 func (x *TerminateResponse) Reset() {
 	*x = TerminateResponse{}
-	mi := &file_provider_proto_msgTypes[19]
+	mi := &file_provider_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1969,7 +2104,7 @@ func (x *TerminateResponse) String() string {
 func (*TerminateResponse) ProtoMessage() {}
 
 func (x *TerminateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[19]
+	mi := &file_provider_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1982,7 +2117,7 @@ func (x *TerminateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TerminateResponse.ProtoReflect.Descriptor instead.
 func (*TerminateResponse) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{19}
+	return file_provider_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *TerminateResponse) GetId() string {
@@ -2021,13 +2156,14 @@ type Error struct {
 	Zone          string                 `protobuf:"bytes,4,opt,name=zone,proto3" json:"zone,omitempty"` // narrows capacity and quota
 	MachineType   string                 `protobuf:"bytes,5,opt,name=machine_type,json=machineType,proto3" json:"machine_type,omitempty"`
 	RequestId     string                 `protobuf:"bytes,6,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"` // the cloud's id, for its support desk
+	Scope         string                 `protobuf:"bytes,7,opt,name=scope,proto3" json:"scope,omitempty"`                          // capacity and quota: the plugin's own name of what is full, such as "placement-group/ci"
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_provider_proto_msgTypes[20]
+	mi := &file_provider_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2039,7 +2175,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[20]
+	mi := &file_provider_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2052,7 +2188,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{20}
+	return file_provider_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Error) GetClass() Error_Class {
@@ -2097,6 +2233,13 @@ func (x *Error) GetRequestId() string {
 	return ""
 }
 
+func (x *Error) GetScope() string {
+	if x != nil {
+		return x.Scope
+	}
+	return ""
+}
+
 type DrainRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Deadline      *durationpb.Duration   `protobuf:"bytes,1,opt,name=deadline,proto3" json:"deadline,omitempty"`
@@ -2106,7 +2249,7 @@ type DrainRequest struct {
 
 func (x *DrainRequest) Reset() {
 	*x = DrainRequest{}
-	mi := &file_provider_proto_msgTypes[21]
+	mi := &file_provider_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2118,7 +2261,7 @@ func (x *DrainRequest) String() string {
 func (*DrainRequest) ProtoMessage() {}
 
 func (x *DrainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[21]
+	mi := &file_provider_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2131,7 +2274,7 @@ func (x *DrainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainRequest.ProtoReflect.Descriptor instead.
 func (*DrainRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{21}
+	return file_provider_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DrainRequest) GetDeadline() *durationpb.Duration {
@@ -2150,7 +2293,7 @@ type DrainResponse struct {
 
 func (x *DrainResponse) Reset() {
 	*x = DrainResponse{}
-	mi := &file_provider_proto_msgTypes[22]
+	mi := &file_provider_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2162,7 +2305,7 @@ func (x *DrainResponse) String() string {
 func (*DrainResponse) ProtoMessage() {}
 
 func (x *DrainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[22]
+	mi := &file_provider_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2175,7 +2318,7 @@ func (x *DrainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainResponse.ProtoReflect.Descriptor instead.
 func (*DrainResponse) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{22}
+	return file_provider_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DrainResponse) GetInFlight() uint32 {
@@ -2197,13 +2340,15 @@ type Offer struct {
 	MinimumCommitment *durationpb.Duration   `protobuf:"bytes,8,opt,name=minimum_commitment,json=minimumCommitment,proto3" json:"minimum_commitment,omitempty"`
 	Available         *uint32                `protobuf:"varint,9,opt,name=available,proto3,oneof" json:"available,omitempty"` // quota or stock left, where it is known
 	Platform          *Platform              `protobuf:"bytes,10,opt,name=platform,proto3" json:"platform,omitempty"`         // what it can run; an empty field isn't said
+	Unavailable       string                 `protobuf:"bytes,11,opt,name=unavailable,proto3" json:"unavailable,omitempty"`   // why it can't be had now, one line for a person; empty: it can
+	Scope             string                 `protobuf:"bytes,12,opt,name=scope,proto3" json:"scope,omitempty"`               // what it shares with others: an Error with this scope rests them all
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Offer) Reset() {
 	*x = Offer{}
-	mi := &file_provider_proto_msgTypes[23]
+	mi := &file_provider_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2215,7 +2360,7 @@ func (x *Offer) String() string {
 func (*Offer) ProtoMessage() {}
 
 func (x *Offer) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[23]
+	mi := &file_provider_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2228,7 +2373,7 @@ func (x *Offer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Offer.ProtoReflect.Descriptor instead.
 func (*Offer) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{23}
+	return file_provider_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Offer) GetZone() string {
@@ -2301,6 +2446,20 @@ func (x *Offer) GetPlatform() *Platform {
 	return nil
 }
 
+func (x *Offer) GetUnavailable() string {
+	if x != nil {
+		return x.Unavailable
+	}
+	return ""
+}
+
+func (x *Offer) GetScope() string {
+	if x != nil {
+		return x.Scope
+	}
+	return ""
+}
+
 type Resources struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	CpuMilli      int64                  `protobuf:"varint,1,opt,name=cpu_milli,json=cpuMilli,proto3" json:"cpu_milli,omitempty"`
@@ -2313,7 +2472,7 @@ type Resources struct {
 
 func (x *Resources) Reset() {
 	*x = Resources{}
-	mi := &file_provider_proto_msgTypes[24]
+	mi := &file_provider_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2325,7 +2484,7 @@ func (x *Resources) String() string {
 func (*Resources) ProtoMessage() {}
 
 func (x *Resources) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[24]
+	mi := &file_provider_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2338,7 +2497,7 @@ func (x *Resources) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resources.ProtoReflect.Descriptor instead.
 func (*Resources) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{24}
+	return file_provider_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Resources) GetCpuMilli() int64 {
@@ -2370,17 +2529,20 @@ func (x *Resources) GetNamed() map[string]int64 {
 }
 
 type Price struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Currency      string                 `protobuf:"bytes,1,opt,name=currency,proto3" json:"currency,omitempty"` // ISO 4217
-	MicrosPerHour int64                  `protobuf:"varint,2,opt,name=micros_per_hour,json=microsPerHour,proto3" json:"micros_per_hour,omitempty"`
-	Estimate      bool                   `protobuf:"varint,3,opt,name=estimate,proto3" json:"estimate,omitempty"` // spot, or a static table
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Currency       string                 `protobuf:"bytes,1,opt,name=currency,proto3" json:"currency,omitempty"` // ISO 4217
+	MicrosPerHour  int64                  `protobuf:"varint,2,opt,name=micros_per_hour,json=microsPerHour,proto3" json:"micros_per_hour,omitempty"`
+	Estimate       bool                   `protobuf:"varint,3,opt,name=estimate,proto3" json:"estimate,omitempty"` // spot, or a static table
+	Tax            Price_Tax              `protobuf:"varint,4,opt,name=tax,proto3,enum=forgeyard.fleet.provider.v1.Price_Tax" json:"tax,omitempty"`
+	Parts          []*PricePart           `protobuf:"bytes,5,rep,name=parts,proto3" json:"parts,omitempty"`                                            // what the amount is made of; none: it isn't said
+	MicrosPerMonth int64                  `protobuf:"varint,6,opt,name=micros_per_month,json=microsPerMonth,proto3" json:"micros_per_month,omitempty"` // the most that a calendar month costs; 0: no cap
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Price) Reset() {
 	*x = Price{}
-	mi := &file_provider_proto_msgTypes[25]
+	mi := &file_provider_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2392,7 +2554,7 @@ func (x *Price) String() string {
 func (*Price) ProtoMessage() {}
 
 func (x *Price) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[25]
+	mi := &file_provider_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2405,7 +2567,7 @@ func (x *Price) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Price.ProtoReflect.Descriptor instead.
 func (*Price) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{25}
+	return file_provider_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Price) GetCurrency() string {
@@ -2429,6 +2591,80 @@ func (x *Price) GetEstimate() bool {
 	return false
 }
 
+func (x *Price) GetTax() Price_Tax {
+	if x != nil {
+		return x.Tax
+	}
+	return Price_TAX_UNSPECIFIED
+}
+
+func (x *Price) GetParts() []*PricePart {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+func (x *Price) GetMicrosPerMonth() int64 {
+	if x != nil {
+		return x.MicrosPerMonth
+	}
+	return 0
+}
+
+// PricePart is a part of a price. Parts add up to the whole.
+type PricePart struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"` // "machine", "address", "disk", or a word of the plugin's own
+	MicrosPerHour int64                  `protobuf:"varint,2,opt,name=micros_per_hour,json=microsPerHour,proto3" json:"micros_per_hour,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PricePart) Reset() {
+	*x = PricePart{}
+	mi := &file_provider_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PricePart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PricePart) ProtoMessage() {}
+
+func (x *PricePart) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PricePart.ProtoReflect.Descriptor instead.
+func (*PricePart) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *PricePart) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *PricePart) GetMicrosPerHour() int64 {
+	if x != nil {
+		return x.MicrosPerHour
+	}
+	return 0
+}
+
 type Platform struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Os            string                 `protobuf:"bytes,1,opt,name=os,proto3" json:"os,omitempty"`
@@ -2439,7 +2675,7 @@ type Platform struct {
 
 func (x *Platform) Reset() {
 	*x = Platform{}
-	mi := &file_provider_proto_msgTypes[26]
+	mi := &file_provider_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2451,7 +2687,7 @@ func (x *Platform) String() string {
 func (*Platform) ProtoMessage() {}
 
 func (x *Platform) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[26]
+	mi := &file_provider_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2464,7 +2700,7 @@ func (x *Platform) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Platform.ProtoReflect.Descriptor instead.
 func (*Platform) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{26}
+	return file_provider_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Platform) GetOs() string {
@@ -2498,7 +2734,7 @@ type Bootstrap struct {
 
 func (x *Bootstrap) Reset() {
 	*x = Bootstrap{}
-	mi := &file_provider_proto_msgTypes[27]
+	mi := &file_provider_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2510,7 +2746,7 @@ func (x *Bootstrap) String() string {
 func (*Bootstrap) ProtoMessage() {}
 
 func (x *Bootstrap) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[27]
+	mi := &file_provider_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2523,7 +2759,7 @@ func (x *Bootstrap) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bootstrap.ProtoReflect.Descriptor instead.
 func (*Bootstrap) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{27}
+	return file_provider_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Bootstrap) GetKind() string {
@@ -2584,7 +2820,7 @@ type OffersRequest struct {
 
 func (x *OffersRequest) Reset() {
 	*x = OffersRequest{}
-	mi := &file_provider_proto_msgTypes[28]
+	mi := &file_provider_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2596,7 +2832,7 @@ func (x *OffersRequest) String() string {
 func (*OffersRequest) ProtoMessage() {}
 
 func (x *OffersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[28]
+	mi := &file_provider_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2609,7 +2845,7 @@ func (x *OffersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OffersRequest.ProtoReflect.Descriptor instead.
 func (*OffersRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{28}
+	return file_provider_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *OffersRequest) GetInstanceJson() []byte {
@@ -2629,7 +2865,7 @@ type OffersResponse struct {
 
 func (x *OffersResponse) Reset() {
 	*x = OffersResponse{}
-	mi := &file_provider_proto_msgTypes[29]
+	mi := &file_provider_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2641,7 +2877,7 @@ func (x *OffersResponse) String() string {
 func (*OffersResponse) ProtoMessage() {}
 
 func (x *OffersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[29]
+	mi := &file_provider_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2654,7 +2890,7 @@ func (x *OffersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OffersResponse.ProtoReflect.Descriptor instead.
 func (*OffersResponse) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{29}
+	return file_provider_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *OffersResponse) GetOffers() []*Offer {
@@ -2679,7 +2915,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_provider_proto_msgTypes[30]
+	mi := &file_provider_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2691,7 +2927,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[30]
+	mi := &file_provider_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2704,7 +2940,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{30}
+	return file_provider_proto_rawDescGZIP(), []int{32}
 }
 
 type WatchResponse struct {
@@ -2720,7 +2956,7 @@ type WatchResponse struct {
 
 func (x *WatchResponse) Reset() {
 	*x = WatchResponse{}
-	mi := &file_provider_proto_msgTypes[31]
+	mi := &file_provider_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2732,7 +2968,7 @@ func (x *WatchResponse) String() string {
 func (*WatchResponse) ProtoMessage() {}
 
 func (x *WatchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[31]
+	mi := &file_provider_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2745,7 +2981,7 @@ func (x *WatchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchResponse.ProtoReflect.Descriptor instead.
 func (*WatchResponse) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{31}
+	return file_provider_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *WatchResponse) GetEventId() string {
@@ -2798,7 +3034,7 @@ type VerifyRequest struct {
 
 func (x *VerifyRequest) Reset() {
 	*x = VerifyRequest{}
-	mi := &file_provider_proto_msgTypes[32]
+	mi := &file_provider_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2810,7 +3046,7 @@ func (x *VerifyRequest) String() string {
 func (*VerifyRequest) ProtoMessage() {}
 
 func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[32]
+	mi := &file_provider_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2823,7 +3059,7 @@ func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyRequest.ProtoReflect.Descriptor instead.
 func (*VerifyRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{32}
+	return file_provider_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *VerifyRequest) GetKind() string {
@@ -2881,7 +3117,7 @@ type VerifyResponse struct {
 
 func (x *VerifyResponse) Reset() {
 	*x = VerifyResponse{}
-	mi := &file_provider_proto_msgTypes[33]
+	mi := &file_provider_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2893,7 +3129,7 @@ func (x *VerifyResponse) String() string {
 func (*VerifyResponse) ProtoMessage() {}
 
 func (x *VerifyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[33]
+	mi := &file_provider_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2906,7 +3142,7 @@ func (x *VerifyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyResponse.ProtoReflect.Descriptor instead.
 func (*VerifyResponse) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{33}
+	return file_provider_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *VerifyResponse) GetVerdict() isVerifyResponse_Verdict {
@@ -2965,7 +3201,7 @@ type VerifiedIdentity struct {
 
 func (x *VerifiedIdentity) Reset() {
 	*x = VerifiedIdentity{}
-	mi := &file_provider_proto_msgTypes[34]
+	mi := &file_provider_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2977,7 +3213,7 @@ func (x *VerifiedIdentity) String() string {
 func (*VerifiedIdentity) ProtoMessage() {}
 
 func (x *VerifiedIdentity) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[34]
+	mi := &file_provider_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2990,7 +3226,7 @@ func (x *VerifiedIdentity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifiedIdentity.ProtoReflect.Descriptor instead.
 func (*VerifiedIdentity) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{34}
+	return file_provider_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *VerifiedIdentity) GetInstanceId() string {
@@ -3039,7 +3275,7 @@ type RefusedIdentity struct {
 
 func (x *RefusedIdentity) Reset() {
 	*x = RefusedIdentity{}
-	mi := &file_provider_proto_msgTypes[35]
+	mi := &file_provider_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3051,7 +3287,7 @@ func (x *RefusedIdentity) String() string {
 func (*RefusedIdentity) ProtoMessage() {}
 
 func (x *RefusedIdentity) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[35]
+	mi := &file_provider_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3064,7 +3300,7 @@ func (x *RefusedIdentity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefusedIdentity.ProtoReflect.Descriptor instead.
 func (*RefusedIdentity) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{35}
+	return file_provider_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RefusedIdentity) GetClass() RefusedIdentity_Class {
@@ -3092,7 +3328,7 @@ type PolicyRequest struct {
 
 func (x *PolicyRequest) Reset() {
 	*x = PolicyRequest{}
-	mi := &file_provider_proto_msgTypes[36]
+	mi := &file_provider_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3104,7 +3340,7 @@ func (x *PolicyRequest) String() string {
 func (*PolicyRequest) ProtoMessage() {}
 
 func (x *PolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[36]
+	mi := &file_provider_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3117,7 +3353,7 @@ func (x *PolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyRequest.ProtoReflect.Descriptor instead.
 func (*PolicyRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{36}
+	return file_provider_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *PolicyRequest) GetProviderJson() []byte {
@@ -3150,7 +3386,7 @@ type PolicyResponse struct {
 
 func (x *PolicyResponse) Reset() {
 	*x = PolicyResponse{}
-	mi := &file_provider_proto_msgTypes[37]
+	mi := &file_provider_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3162,7 +3398,7 @@ func (x *PolicyResponse) String() string {
 func (*PolicyResponse) ProtoMessage() {}
 
 func (x *PolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[37]
+	mi := &file_provider_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3175,7 +3411,7 @@ func (x *PolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PolicyResponse.ProtoReflect.Descriptor instead.
 func (*PolicyResponse) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{37}
+	return file_provider_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *PolicyResponse) GetDocument() string {
@@ -3183,6 +3419,311 @@ func (x *PolicyResponse) GetDocument() string {
 		return x.Document
 	}
 	return ""
+}
+
+type CheckRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	InstanceJson  []byte                 `protobuf:"bytes,1,opt,name=instance_json,json=instanceJson,proto3" json:"instance_json,omitempty"`
+	Image         string                 `protobuf:"bytes,2,opt,name=image,proto3" json:"image,omitempty"` // the resolved reference
+	Platform      *Platform              `protobuf:"bytes,3,opt,name=platform,proto3" json:"platform,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckRequest) Reset() {
+	*x = CheckRequest{}
+	mi := &file_provider_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckRequest) ProtoMessage() {}
+
+func (x *CheckRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckRequest.ProtoReflect.Descriptor instead.
+func (*CheckRequest) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *CheckRequest) GetInstanceJson() []byte {
+	if x != nil {
+		return x.InstanceJson
+	}
+	return nil
+}
+
+func (x *CheckRequest) GetImage() string {
+	if x != nil {
+		return x.Image
+	}
+	return ""
+}
+
+func (x *CheckRequest) GetPlatform() *Platform {
+	if x != nil {
+		return x.Platform
+	}
+	return nil
+}
+
+type CheckResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Diagnostics   []*Diagnostic          `protobuf:"bytes,1,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"` // paths lead into the instance block
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckResponse) Reset() {
+	*x = CheckResponse{}
+	mi := &file_provider_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckResponse) ProtoMessage() {}
+
+func (x *CheckResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
+func (*CheckResponse) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *CheckResponse) GetDiagnostics() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostics
+	}
+	return nil
+}
+
+type AttestableRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ProviderJson  []byte                 `protobuf:"bytes,1,opt,name=provider_json,json=providerJson,proto3" json:"provider_json,omitempty"`
+	InstanceJson  map[string][]byte      `protobuf:"bytes,2,rep,name=instance_json,json=instanceJson,proto3" json:"instance_json,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // by fleet name
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttestableRequest) Reset() {
+	*x = AttestableRequest{}
+	mi := &file_provider_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttestableRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttestableRequest) ProtoMessage() {}
+
+func (x *AttestableRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttestableRequest.ProtoReflect.Descriptor instead.
+func (*AttestableRequest) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *AttestableRequest) GetProviderJson() []byte {
+	if x != nil {
+		return x.ProviderJson
+	}
+	return nil
+}
+
+func (x *AttestableRequest) GetInstanceJson() map[string][]byte {
+	if x != nil {
+		return x.InstanceJson
+	}
+	return nil
+}
+
+type AttestableResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Fleets        map[string]*Attestable `protobuf:"bytes,1,rep,name=fleets,proto3" json:"fleets,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttestableResponse) Reset() {
+	*x = AttestableResponse{}
+	mi := &file_provider_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttestableResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttestableResponse) ProtoMessage() {}
+
+func (x *AttestableResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttestableResponse.ProtoReflect.Descriptor instead.
+func (*AttestableResponse) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *AttestableResponse) GetFleets() map[string]*Attestable {
+	if x != nil {
+		return x.Fleets
+	}
+	return nil
+}
+
+// Attestable is about one instance block.
+type Attestable struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Missing       []*Unattestable        `protobuf:"bytes,1,rep,name=missing,proto3" json:"missing,omitempty"` // those of GetInfoResponse.attestations that it can't have
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Attestable) Reset() {
+	*x = Attestable{}
+	mi := &file_provider_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Attestable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Attestable) ProtoMessage() {}
+
+func (x *Attestable) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Attestable.ProtoReflect.Descriptor instead.
+func (*Attestable) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *Attestable) GetMissing() []*Unattestable {
+	if x != nil {
+		return x.Missing
+	}
+	return nil
+}
+
+type Unattestable struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Attestation   string                 `protobuf:"bytes,1,opt,name=attestation,proto3" json:"attestation,omitempty"`
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // one line for a person: "m7i.large isn't a metal type"
+	Path          []*Diagnostic_Step     `protobuf:"bytes,3,rep,name=path,proto3" json:"path,omitempty"`     // the attribute that decides it
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Unattestable) Reset() {
+	*x = Unattestable{}
+	mi := &file_provider_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Unattestable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Unattestable) ProtoMessage() {}
+
+func (x *Unattestable) ProtoReflect() protoreflect.Message {
+	mi := &file_provider_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Unattestable.ProtoReflect.Descriptor instead.
+func (*Unattestable) Descriptor() ([]byte, []int) {
+	return file_provider_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *Unattestable) GetAttestation() string {
+	if x != nil {
+		return x.Attestation
+	}
+	return ""
+}
+
+func (x *Unattestable) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Unattestable) GetPath() []*Diagnostic_Step {
+	if x != nil {
+		return x.Path
+	}
+	return nil
 }
 
 type ProvisionBatchRequest struct {
@@ -3196,7 +3737,7 @@ type ProvisionBatchRequest struct {
 
 func (x *ProvisionBatchRequest) Reset() {
 	*x = ProvisionBatchRequest{}
-	mi := &file_provider_proto_msgTypes[38]
+	mi := &file_provider_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3208,7 +3749,7 @@ func (x *ProvisionBatchRequest) String() string {
 func (*ProvisionBatchRequest) ProtoMessage() {}
 
 func (x *ProvisionBatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[38]
+	mi := &file_provider_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3221,7 +3762,7 @@ func (x *ProvisionBatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProvisionBatchRequest.ProtoReflect.Descriptor instead.
 func (*ProvisionBatchRequest) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{38}
+	return file_provider_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ProvisionBatchRequest) GetKey() string {
@@ -3258,7 +3799,7 @@ type Diagnostic_Step struct {
 
 func (x *Diagnostic_Step) Reset() {
 	*x = Diagnostic_Step{}
-	mi := &file_provider_proto_msgTypes[39]
+	mi := &file_provider_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3270,7 +3811,7 @@ func (x *Diagnostic_Step) String() string {
 func (*Diagnostic_Step) ProtoMessage() {}
 
 func (x *Diagnostic_Step) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[39]
+	mi := &file_provider_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3283,7 +3824,7 @@ func (x *Diagnostic_Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diagnostic_Step.ProtoReflect.Descriptor instead.
 func (*Diagnostic_Step) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{6, 0}
+	return file_provider_proto_rawDescGZIP(), []int{7, 0}
 }
 
 func (x *Diagnostic_Step) GetStep() isDiagnostic_Step_Step {
@@ -3340,7 +3881,7 @@ type ProvisionRequest_Item struct {
 
 func (x *ProvisionRequest_Item) Reset() {
 	*x = ProvisionRequest_Item{}
-	mi := &file_provider_proto_msgTypes[43]
+	mi := &file_provider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3352,7 +3893,7 @@ func (x *ProvisionRequest_Item) String() string {
 func (*ProvisionRequest_Item) ProtoMessage() {}
 
 func (x *ProvisionRequest_Item) ProtoReflect() protoreflect.Message {
-	mi := &file_provider_proto_msgTypes[43]
+	mi := &file_provider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3365,7 +3906,7 @@ func (x *ProvisionRequest_Item) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProvisionRequest_Item.ProtoReflect.Descriptor instead.
 func (*ProvisionRequest_Item) Descriptor() ([]byte, []int) {
-	return file_provider_proto_rawDescGZIP(), []int{15, 0}
+	return file_provider_proto_rawDescGZIP(), []int{16, 0}
 }
 
 func (x *ProvisionRequest_Item) GetKey() string {
@@ -3409,7 +3950,7 @@ const file_provider_proto_rawDesc = "" +
 	"\n" +
 	"\x0eprovider.proto\x12\x1bforgeyard.fleet.provider.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"3\n" +
 	"\x0eGetInfoRequest\x12!\n" +
-	"\fhost_version\x18\x01 \x01(\tR\vhostVersion\"\x9b\x04\n" +
+	"\fhost_version\x18\x01 \x01(\tR\vhostVersion\"\x95\x05\n" +
 	"\x0fGetInfoResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x10\n" +
@@ -3423,7 +3964,13 @@ const file_provider_proto_rawDesc = "" +
 	"\tmax_batch\x18\t \x01(\rR\bmaxBatch\x12D\n" +
 	"\townership\x18\n" +
 	" \x01(\x0e2&.forgeyard.fleet.provider.v1.OwnershipR\townership\x12%\n" +
-	"\x0eidentity_needs\x18\x0f \x01(\tR\ridentityNeeds\"\xa6\x01\n" +
+	"\x0eidentity_needs\x18\x0f \x01(\tR\ridentityNeeds\x12T\n" +
+	"\x0finspection_pace\x18\x10 \x01(\v2+.forgeyard.fleet.provider.v1.InspectionPaceR\x0einspectionPace\x12\"\n" +
+	"\fattestations\x18\x11 \x03(\tR\fattestations\"\x81\x01\n" +
+	"\x0eInspectionPace\x12<\n" +
+	"\fmin_interval\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\vminInterval\x12\x1a\n" +
+	"\brequests\x18\x02 \x01(\rR\brequests\x12\x15\n" +
+	"\x06by_key\x18\x03 \x01(\bR\x05byKey\"\xa6\x01\n" +
 	"\x06Schema\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12F\n" +
 	"\n" +
@@ -3496,7 +4043,7 @@ const file_provider_proto_rawDesc = "" +
 	"\tstate_dir\x18\x04 \x01(\tR\bstateDir\"x\n" +
 	"\x11ConfigureResponse\x12I\n" +
 	"\vdiagnostics\x18\x01 \x03(\v2'.forgeyard.fleet.provider.v1.DiagnosticR\vdiagnostics\x12\x18\n" +
-	"\aaccount\x18\x02 \x01(\tR\aaccount\"\x83\x06\n" +
+	"\aaccount\x18\x02 \x01(\tR\aaccount\"\xc1\x06\n" +
 	"\bResource\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
@@ -3515,7 +4062,8 @@ const file_provider_proto_rawDesc = "" +
 	"\n" +
 	"belongs_to\x18\x0e \x01(\tR\tbelongsTo\x12\x12\n" +
 	"\x04kind\x18\x0f \x01(\tR\x04kind\x12\x1a\n" +
-	"\battested\x18\x10 \x03(\tR\battested\x1a7\n" +
+	"\battested\x18\x10 \x03(\tR\battested\x12<\n" +
+	"\afailure\x18\x11 \x01(\v2\".forgeyard.fleet.provider.v1.ErrorR\afailure\x1a7\n" +
 	"\tTagsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x8d\x01\n" +
@@ -3581,7 +4129,7 @@ const file_provider_proto_rawDesc = "" +
 	"\fOUTCOME_GONE\x10\x01\x12\x14\n" +
 	"\x10OUTCOME_ACCEPTED\x10\x02\x12\x13\n" +
 	"\x0fOUTCOME_REFUSED\x10\x03\x12\x13\n" +
-	"\x0fOUTCOME_UNKNOWN\x10\x04\"\xc5\x03\n" +
+	"\x0fOUTCOME_UNKNOWN\x10\x04\"\xdb\x03\n" +
 	"\x05Error\x12>\n" +
 	"\x05class\x18\x01 \x01(\x0e2(.forgeyard.fleet.provider.v1.Error.ClassR\x05class\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12:\n" +
@@ -3590,7 +4138,8 @@ const file_provider_proto_rawDesc = "" +
 	"\x04zone\x18\x04 \x01(\tR\x04zone\x12!\n" +
 	"\fmachine_type\x18\x05 \x01(\tR\vmachineType\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x06 \x01(\tR\trequestId\"\xcf\x01\n" +
+	"request_id\x18\x06 \x01(\tR\trequestId\x12\x14\n" +
+	"\x05scope\x18\a \x01(\tR\x05scope\"\xcf\x01\n" +
 	"\x05Class\x12\x15\n" +
 	"\x11CLASS_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -3606,7 +4155,7 @@ const file_provider_proto_rawDesc = "" +
 	"\fDrainRequest\x125\n" +
 	"\bdeadline\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\bdeadline\",\n" +
 	"\rDrainResponse\x12\x1b\n" +
-	"\tin_flight\x18\x01 \x01(\rR\binFlight\"\xf0\x03\n" +
+	"\tin_flight\x18\x01 \x01(\rR\binFlight\"\xa8\x04\n" +
 	"\x05Offer\x12\x12\n" +
 	"\x04zone\x18\x01 \x01(\tR\x04zone\x12\x16\n" +
 	"\x06region\x18\x02 \x01(\tR\x06region\x12!\n" +
@@ -3618,7 +4167,9 @@ const file_provider_proto_rawDesc = "" +
 	"\x12minimum_commitment\x18\b \x01(\v2\x19.google.protobuf.DurationR\x11minimumCommitment\x12!\n" +
 	"\tavailable\x18\t \x01(\rH\x00R\tavailable\x88\x01\x01\x12A\n" +
 	"\bplatform\x18\n" +
-	" \x01(\v2%.forgeyard.fleet.provider.v1.PlatformR\bplatformB\f\n" +
+	" \x01(\v2%.forgeyard.fleet.provider.v1.PlatformR\bplatform\x12 \n" +
+	"\vunavailable\x18\v \x01(\tR\vunavailable\x12\x14\n" +
+	"\x05scope\x18\f \x01(\tR\x05scopeB\f\n" +
 	"\n" +
 	"_available\"\xed\x01\n" +
 	"\tResources\x12\x1b\n" +
@@ -3630,11 +4181,21 @@ const file_provider_proto_rawDesc = "" +
 	"\n" +
 	"NamedEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"g\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xc1\x02\n" +
 	"\x05Price\x12\x1a\n" +
 	"\bcurrency\x18\x01 \x01(\tR\bcurrency\x12&\n" +
 	"\x0fmicros_per_hour\x18\x02 \x01(\x03R\rmicrosPerHour\x12\x1a\n" +
-	"\bestimate\x18\x03 \x01(\bR\bestimate\".\n" +
+	"\bestimate\x18\x03 \x01(\bR\bestimate\x128\n" +
+	"\x03tax\x18\x04 \x01(\x0e2&.forgeyard.fleet.provider.v1.Price.TaxR\x03tax\x12<\n" +
+	"\x05parts\x18\x05 \x03(\v2&.forgeyard.fleet.provider.v1.PricePartR\x05parts\x12(\n" +
+	"\x10micros_per_month\x18\x06 \x01(\x03R\x0emicrosPerMonth\"6\n" +
+	"\x03Tax\x12\x13\n" +
+	"\x0fTAX_UNSPECIFIED\x10\x00\x12\v\n" +
+	"\aTAX_NET\x10\x01\x12\r\n" +
+	"\tTAX_GROSS\x10\x02\"G\n" +
+	"\tPricePart\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12&\n" +
+	"\x0fmicros_per_hour\x18\x02 \x01(\x03R\rmicrosPerHour\".\n" +
 	"\bPlatform\x12\x0e\n" +
 	"\x02os\x18\x01 \x01(\tR\x02os\x12\x12\n" +
 	"\x04arch\x18\x02 \x01(\tR\x04arch\"\xde\x01\n" +
@@ -3705,7 +4266,31 @@ const file_provider_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\",\n" +
 	"\x0ePolicyResponse\x12\x1a\n" +
-	"\bdocument\x18\x01 \x01(\tR\bdocument\"\xb8\x01\n" +
+	"\bdocument\x18\x01 \x01(\tR\bdocument\"\x8c\x01\n" +
+	"\fCheckRequest\x12#\n" +
+	"\rinstance_json\x18\x01 \x01(\fR\finstanceJson\x12\x14\n" +
+	"\x05image\x18\x02 \x01(\tR\x05image\x12A\n" +
+	"\bplatform\x18\x03 \x01(\v2%.forgeyard.fleet.provider.v1.PlatformR\bplatform\"Z\n" +
+	"\rCheckResponse\x12I\n" +
+	"\vdiagnostics\x18\x01 \x03(\v2'.forgeyard.fleet.provider.v1.DiagnosticR\vdiagnostics\"\xe0\x01\n" +
+	"\x11AttestableRequest\x12#\n" +
+	"\rprovider_json\x18\x01 \x01(\fR\fproviderJson\x12e\n" +
+	"\rinstance_json\x18\x02 \x03(\v2@.forgeyard.fleet.provider.v1.AttestableRequest.InstanceJsonEntryR\finstanceJson\x1a?\n" +
+	"\x11InstanceJsonEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01\"\xcd\x01\n" +
+	"\x12AttestableResponse\x12S\n" +
+	"\x06fleets\x18\x01 \x03(\v2;.forgeyard.fleet.provider.v1.AttestableResponse.FleetsEntryR\x06fleets\x1ab\n" +
+	"\vFleetsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12=\n" +
+	"\x05value\x18\x02 \x01(\v2'.forgeyard.fleet.provider.v1.AttestableR\x05value:\x028\x01\"Q\n" +
+	"\n" +
+	"Attestable\x12C\n" +
+	"\amissing\x18\x01 \x03(\v2).forgeyard.fleet.provider.v1.UnattestableR\amissing\"\x8a\x01\n" +
+	"\fUnattestable\x12 \n" +
+	"\vattestation\x18\x01 \x01(\tR\vattestation\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12@\n" +
+	"\x04path\x18\x03 \x03(\v2,.forgeyard.fleet.provider.v1.Diagnostic.StepR\x04path\"\xb8\x01\n" +
 	"\x15ProvisionBatchRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12G\n" +
 	"\arequest\x18\x02 \x01(\v2-.forgeyard.fleet.provider.v1.ProvisionRequestR\arequest\x12D\n" +
@@ -3736,7 +4321,12 @@ const file_provider_proto_rawDesc = "" +
 	"\x10IdentityVerifier\x12a\n" +
 	"\x06Verify\x12*.forgeyard.fleet.provider.v1.VerifyRequest\x1a+.forgeyard.fleet.provider.v1.VerifyResponse2p\n" +
 	"\vPermissions\x12a\n" +
-	"\x06Policy\x12*.forgeyard.fleet.provider.v1.PolicyRequest\x1a+.forgeyard.fleet.provider.v1.PolicyResponse2\x8a\x01\n" +
+	"\x06Policy\x12*.forgeyard.fleet.provider.v1.PolicyRequest\x1a+.forgeyard.fleet.provider.v1.PolicyResponse2i\n" +
+	"\aChecker\x12^\n" +
+	"\x05Check\x12).forgeyard.fleet.provider.v1.CheckRequest\x1a*.forgeyard.fleet.provider.v1.CheckResponse2}\n" +
+	"\fAttestations\x12m\n" +
+	"\n" +
+	"Attestable\x12..forgeyard.fleet.provider.v1.AttestableRequest\x1a/.forgeyard.fleet.provider.v1.AttestableResponse2\x8a\x01\n" +
 	"\x10BatchProvisioner\x12v\n" +
 	"\x0eProvisionBatch\x122.forgeyard.fleet.provider.v1.ProvisionBatchRequest\x1a..forgeyard.fleet.provider.v1.ProvisionResponse0\x01BGZEgithub.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb;providerpbb\x06proto3"
 
@@ -3752,8 +4342,8 @@ func file_provider_proto_rawDescGZIP() []byte {
 	return file_provider_proto_rawDescData
 }
 
-var file_provider_proto_enumTypes = make([]protoimpl.EnumInfo, 10)
-var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
+var file_provider_proto_enumTypes = make([]protoimpl.EnumInfo, 11)
+var file_provider_proto_msgTypes = make([]protoimpl.MessageInfo, 57)
 var file_provider_proto_goTypes = []any{
 	(Ownership)(0),                 // 0: forgeyard.fleet.provider.v1.Ownership
 	(Idempotency)(0),               // 1: forgeyard.fleet.provider.v1.Idempotency
@@ -3763,144 +4353,171 @@ var file_provider_proto_goTypes = []any{
 	(ProvisionResponse_Outcome)(0), // 5: forgeyard.fleet.provider.v1.ProvisionResponse.Outcome
 	(TerminateResponse_Outcome)(0), // 6: forgeyard.fleet.provider.v1.TerminateResponse.Outcome
 	(Error_Class)(0),               // 7: forgeyard.fleet.provider.v1.Error.Class
-	(WatchResponse_Kind)(0),        // 8: forgeyard.fleet.provider.v1.WatchResponse.Kind
-	(RefusedIdentity_Class)(0),     // 9: forgeyard.fleet.provider.v1.RefusedIdentity.Class
-	(*GetInfoRequest)(nil),         // 10: forgeyard.fleet.provider.v1.GetInfoRequest
-	(*GetInfoResponse)(nil),        // 11: forgeyard.fleet.provider.v1.GetInfoResponse
-	(*Schema)(nil),                 // 12: forgeyard.fleet.provider.v1.Schema
-	(*Attribute)(nil),              // 13: forgeyard.fleet.provider.v1.Attribute
-	(*Block)(nil),                  // 14: forgeyard.fleet.provider.v1.Block
-	(*Type)(nil),                   // 15: forgeyard.fleet.provider.v1.Type
-	(*Diagnostic)(nil),             // 16: forgeyard.fleet.provider.v1.Diagnostic
-	(*ValidateRequest)(nil),        // 17: forgeyard.fleet.provider.v1.ValidateRequest
-	(*ValidateResponse)(nil),       // 18: forgeyard.fleet.provider.v1.ValidateResponse
-	(*DiagnosticList)(nil),         // 19: forgeyard.fleet.provider.v1.DiagnosticList
-	(*ConfigureRequest)(nil),       // 20: forgeyard.fleet.provider.v1.ConfigureRequest
-	(*ConfigureResponse)(nil),      // 21: forgeyard.fleet.provider.v1.ConfigureResponse
-	(*Resource)(nil),               // 22: forgeyard.fleet.provider.v1.Resource
-	(*InspectRequest)(nil),         // 23: forgeyard.fleet.provider.v1.InspectRequest
-	(*InspectResponse)(nil),        // 24: forgeyard.fleet.provider.v1.InspectResponse
-	(*ProvisionRequest)(nil),       // 25: forgeyard.fleet.provider.v1.ProvisionRequest
-	(*ProvisionResponse)(nil),      // 26: forgeyard.fleet.provider.v1.ProvisionResponse
-	(*Ref)(nil),                    // 27: forgeyard.fleet.provider.v1.Ref
-	(*TerminateRequest)(nil),       // 28: forgeyard.fleet.provider.v1.TerminateRequest
-	(*TerminateResponse)(nil),      // 29: forgeyard.fleet.provider.v1.TerminateResponse
-	(*Error)(nil),                  // 30: forgeyard.fleet.provider.v1.Error
-	(*DrainRequest)(nil),           // 31: forgeyard.fleet.provider.v1.DrainRequest
-	(*DrainResponse)(nil),          // 32: forgeyard.fleet.provider.v1.DrainResponse
-	(*Offer)(nil),                  // 33: forgeyard.fleet.provider.v1.Offer
-	(*Resources)(nil),              // 34: forgeyard.fleet.provider.v1.Resources
-	(*Price)(nil),                  // 35: forgeyard.fleet.provider.v1.Price
-	(*Platform)(nil),               // 36: forgeyard.fleet.provider.v1.Platform
-	(*Bootstrap)(nil),              // 37: forgeyard.fleet.provider.v1.Bootstrap
-	(*OffersRequest)(nil),          // 38: forgeyard.fleet.provider.v1.OffersRequest
-	(*OffersResponse)(nil),         // 39: forgeyard.fleet.provider.v1.OffersResponse
-	(*WatchRequest)(nil),           // 40: forgeyard.fleet.provider.v1.WatchRequest
-	(*WatchResponse)(nil),          // 41: forgeyard.fleet.provider.v1.WatchResponse
-	(*VerifyRequest)(nil),          // 42: forgeyard.fleet.provider.v1.VerifyRequest
-	(*VerifyResponse)(nil),         // 43: forgeyard.fleet.provider.v1.VerifyResponse
-	(*VerifiedIdentity)(nil),       // 44: forgeyard.fleet.provider.v1.VerifiedIdentity
-	(*RefusedIdentity)(nil),        // 45: forgeyard.fleet.provider.v1.RefusedIdentity
-	(*PolicyRequest)(nil),          // 46: forgeyard.fleet.provider.v1.PolicyRequest
-	(*PolicyResponse)(nil),         // 47: forgeyard.fleet.provider.v1.PolicyResponse
-	(*ProvisionBatchRequest)(nil),  // 48: forgeyard.fleet.provider.v1.ProvisionBatchRequest
-	(*Diagnostic_Step)(nil),        // 49: forgeyard.fleet.provider.v1.Diagnostic.Step
-	nil,                            // 50: forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
-	nil,                            // 51: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
-	nil,                            // 52: forgeyard.fleet.provider.v1.Resource.TagsEntry
-	(*ProvisionRequest_Item)(nil),  // 53: forgeyard.fleet.provider.v1.ProvisionRequest.Item
-	nil,                            // 54: forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
-	nil,                            // 55: forgeyard.fleet.provider.v1.Resources.NamedEntry
-	nil,                            // 56: forgeyard.fleet.provider.v1.PolicyRequest.InstanceJsonEntry
-	(*durationpb.Duration)(nil),    // 57: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),  // 58: google.protobuf.Timestamp
+	(Price_Tax)(0),                 // 8: forgeyard.fleet.provider.v1.Price.Tax
+	(WatchResponse_Kind)(0),        // 9: forgeyard.fleet.provider.v1.WatchResponse.Kind
+	(RefusedIdentity_Class)(0),     // 10: forgeyard.fleet.provider.v1.RefusedIdentity.Class
+	(*GetInfoRequest)(nil),         // 11: forgeyard.fleet.provider.v1.GetInfoRequest
+	(*GetInfoResponse)(nil),        // 12: forgeyard.fleet.provider.v1.GetInfoResponse
+	(*InspectionPace)(nil),         // 13: forgeyard.fleet.provider.v1.InspectionPace
+	(*Schema)(nil),                 // 14: forgeyard.fleet.provider.v1.Schema
+	(*Attribute)(nil),              // 15: forgeyard.fleet.provider.v1.Attribute
+	(*Block)(nil),                  // 16: forgeyard.fleet.provider.v1.Block
+	(*Type)(nil),                   // 17: forgeyard.fleet.provider.v1.Type
+	(*Diagnostic)(nil),             // 18: forgeyard.fleet.provider.v1.Diagnostic
+	(*ValidateRequest)(nil),        // 19: forgeyard.fleet.provider.v1.ValidateRequest
+	(*ValidateResponse)(nil),       // 20: forgeyard.fleet.provider.v1.ValidateResponse
+	(*DiagnosticList)(nil),         // 21: forgeyard.fleet.provider.v1.DiagnosticList
+	(*ConfigureRequest)(nil),       // 22: forgeyard.fleet.provider.v1.ConfigureRequest
+	(*ConfigureResponse)(nil),      // 23: forgeyard.fleet.provider.v1.ConfigureResponse
+	(*Resource)(nil),               // 24: forgeyard.fleet.provider.v1.Resource
+	(*InspectRequest)(nil),         // 25: forgeyard.fleet.provider.v1.InspectRequest
+	(*InspectResponse)(nil),        // 26: forgeyard.fleet.provider.v1.InspectResponse
+	(*ProvisionRequest)(nil),       // 27: forgeyard.fleet.provider.v1.ProvisionRequest
+	(*ProvisionResponse)(nil),      // 28: forgeyard.fleet.provider.v1.ProvisionResponse
+	(*Ref)(nil),                    // 29: forgeyard.fleet.provider.v1.Ref
+	(*TerminateRequest)(nil),       // 30: forgeyard.fleet.provider.v1.TerminateRequest
+	(*TerminateResponse)(nil),      // 31: forgeyard.fleet.provider.v1.TerminateResponse
+	(*Error)(nil),                  // 32: forgeyard.fleet.provider.v1.Error
+	(*DrainRequest)(nil),           // 33: forgeyard.fleet.provider.v1.DrainRequest
+	(*DrainResponse)(nil),          // 34: forgeyard.fleet.provider.v1.DrainResponse
+	(*Offer)(nil),                  // 35: forgeyard.fleet.provider.v1.Offer
+	(*Resources)(nil),              // 36: forgeyard.fleet.provider.v1.Resources
+	(*Price)(nil),                  // 37: forgeyard.fleet.provider.v1.Price
+	(*PricePart)(nil),              // 38: forgeyard.fleet.provider.v1.PricePart
+	(*Platform)(nil),               // 39: forgeyard.fleet.provider.v1.Platform
+	(*Bootstrap)(nil),              // 40: forgeyard.fleet.provider.v1.Bootstrap
+	(*OffersRequest)(nil),          // 41: forgeyard.fleet.provider.v1.OffersRequest
+	(*OffersResponse)(nil),         // 42: forgeyard.fleet.provider.v1.OffersResponse
+	(*WatchRequest)(nil),           // 43: forgeyard.fleet.provider.v1.WatchRequest
+	(*WatchResponse)(nil),          // 44: forgeyard.fleet.provider.v1.WatchResponse
+	(*VerifyRequest)(nil),          // 45: forgeyard.fleet.provider.v1.VerifyRequest
+	(*VerifyResponse)(nil),         // 46: forgeyard.fleet.provider.v1.VerifyResponse
+	(*VerifiedIdentity)(nil),       // 47: forgeyard.fleet.provider.v1.VerifiedIdentity
+	(*RefusedIdentity)(nil),        // 48: forgeyard.fleet.provider.v1.RefusedIdentity
+	(*PolicyRequest)(nil),          // 49: forgeyard.fleet.provider.v1.PolicyRequest
+	(*PolicyResponse)(nil),         // 50: forgeyard.fleet.provider.v1.PolicyResponse
+	(*CheckRequest)(nil),           // 51: forgeyard.fleet.provider.v1.CheckRequest
+	(*CheckResponse)(nil),          // 52: forgeyard.fleet.provider.v1.CheckResponse
+	(*AttestableRequest)(nil),      // 53: forgeyard.fleet.provider.v1.AttestableRequest
+	(*AttestableResponse)(nil),     // 54: forgeyard.fleet.provider.v1.AttestableResponse
+	(*Attestable)(nil),             // 55: forgeyard.fleet.provider.v1.Attestable
+	(*Unattestable)(nil),           // 56: forgeyard.fleet.provider.v1.Unattestable
+	(*ProvisionBatchRequest)(nil),  // 57: forgeyard.fleet.provider.v1.ProvisionBatchRequest
+	(*Diagnostic_Step)(nil),        // 58: forgeyard.fleet.provider.v1.Diagnostic.Step
+	nil,                            // 59: forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
+	nil,                            // 60: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
+	nil,                            // 61: forgeyard.fleet.provider.v1.Resource.TagsEntry
+	(*ProvisionRequest_Item)(nil),  // 62: forgeyard.fleet.provider.v1.ProvisionRequest.Item
+	nil,                            // 63: forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
+	nil,                            // 64: forgeyard.fleet.provider.v1.Resources.NamedEntry
+	nil,                            // 65: forgeyard.fleet.provider.v1.PolicyRequest.InstanceJsonEntry
+	nil,                            // 66: forgeyard.fleet.provider.v1.AttestableRequest.InstanceJsonEntry
+	nil,                            // 67: forgeyard.fleet.provider.v1.AttestableResponse.FleetsEntry
+	(*durationpb.Duration)(nil),    // 68: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),  // 69: google.protobuf.Timestamp
 }
 var file_provider_proto_depIdxs = []int32{
-	12, // 0: forgeyard.fleet.provider.v1.GetInfoResponse.provider_schema:type_name -> forgeyard.fleet.provider.v1.Schema
-	12, // 1: forgeyard.fleet.provider.v1.GetInfoResponse.instance_schema:type_name -> forgeyard.fleet.provider.v1.Schema
+	14, // 0: forgeyard.fleet.provider.v1.GetInfoResponse.provider_schema:type_name -> forgeyard.fleet.provider.v1.Schema
+	14, // 1: forgeyard.fleet.provider.v1.GetInfoResponse.instance_schema:type_name -> forgeyard.fleet.provider.v1.Schema
 	1,  // 2: forgeyard.fleet.provider.v1.GetInfoResponse.idempotency:type_name -> forgeyard.fleet.provider.v1.Idempotency
-	57, // 3: forgeyard.fleet.provider.v1.GetInfoResponse.list_settle:type_name -> google.protobuf.Duration
+	68, // 3: forgeyard.fleet.provider.v1.GetInfoResponse.list_settle:type_name -> google.protobuf.Duration
 	0,  // 4: forgeyard.fleet.provider.v1.GetInfoResponse.ownership:type_name -> forgeyard.fleet.provider.v1.Ownership
-	13, // 5: forgeyard.fleet.provider.v1.Schema.attributes:type_name -> forgeyard.fleet.provider.v1.Attribute
-	14, // 6: forgeyard.fleet.provider.v1.Schema.blocks:type_name -> forgeyard.fleet.provider.v1.Block
-	15, // 7: forgeyard.fleet.provider.v1.Attribute.type:type_name -> forgeyard.fleet.provider.v1.Type
-	12, // 8: forgeyard.fleet.provider.v1.Block.schema:type_name -> forgeyard.fleet.provider.v1.Schema
-	2,  // 9: forgeyard.fleet.provider.v1.Type.kind:type_name -> forgeyard.fleet.provider.v1.Type.Kind
-	15, // 10: forgeyard.fleet.provider.v1.Type.element:type_name -> forgeyard.fleet.provider.v1.Type
-	13, // 11: forgeyard.fleet.provider.v1.Type.attributes:type_name -> forgeyard.fleet.provider.v1.Attribute
-	3,  // 12: forgeyard.fleet.provider.v1.Diagnostic.severity:type_name -> forgeyard.fleet.provider.v1.Diagnostic.Severity
-	49, // 13: forgeyard.fleet.provider.v1.Diagnostic.path:type_name -> forgeyard.fleet.provider.v1.Diagnostic.Step
-	50, // 14: forgeyard.fleet.provider.v1.ValidateRequest.instance_json:type_name -> forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
-	16, // 15: forgeyard.fleet.provider.v1.ValidateResponse.provider:type_name -> forgeyard.fleet.provider.v1.Diagnostic
-	51, // 16: forgeyard.fleet.provider.v1.ValidateResponse.instances:type_name -> forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
-	16, // 17: forgeyard.fleet.provider.v1.DiagnosticList.items:type_name -> forgeyard.fleet.provider.v1.Diagnostic
-	16, // 18: forgeyard.fleet.provider.v1.ConfigureResponse.diagnostics:type_name -> forgeyard.fleet.provider.v1.Diagnostic
-	4,  // 19: forgeyard.fleet.provider.v1.Resource.state:type_name -> forgeyard.fleet.provider.v1.Resource.State
-	58, // 20: forgeyard.fleet.provider.v1.Resource.created:type_name -> google.protobuf.Timestamp
-	58, // 21: forgeyard.fleet.provider.v1.Resource.billed_until:type_name -> google.protobuf.Timestamp
-	52, // 22: forgeyard.fleet.provider.v1.Resource.tags:type_name -> forgeyard.fleet.provider.v1.Resource.TagsEntry
-	22, // 23: forgeyard.fleet.provider.v1.InspectResponse.resources:type_name -> forgeyard.fleet.provider.v1.Resource
-	53, // 24: forgeyard.fleet.provider.v1.ProvisionRequest.items:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item
-	36, // 25: forgeyard.fleet.provider.v1.ProvisionRequest.platform:type_name -> forgeyard.fleet.provider.v1.Platform
-	33, // 26: forgeyard.fleet.provider.v1.ProvisionRequest.offers:type_name -> forgeyard.fleet.provider.v1.Offer
-	5,  // 27: forgeyard.fleet.provider.v1.ProvisionResponse.outcome:type_name -> forgeyard.fleet.provider.v1.ProvisionResponse.Outcome
-	22, // 28: forgeyard.fleet.provider.v1.ProvisionResponse.resource:type_name -> forgeyard.fleet.provider.v1.Resource
-	30, // 29: forgeyard.fleet.provider.v1.ProvisionResponse.error:type_name -> forgeyard.fleet.provider.v1.Error
-	27, // 30: forgeyard.fleet.provider.v1.TerminateRequest.refs:type_name -> forgeyard.fleet.provider.v1.Ref
-	6,  // 31: forgeyard.fleet.provider.v1.TerminateResponse.outcome:type_name -> forgeyard.fleet.provider.v1.TerminateResponse.Outcome
-	30, // 32: forgeyard.fleet.provider.v1.TerminateResponse.error:type_name -> forgeyard.fleet.provider.v1.Error
-	7,  // 33: forgeyard.fleet.provider.v1.Error.class:type_name -> forgeyard.fleet.provider.v1.Error.Class
-	57, // 34: forgeyard.fleet.provider.v1.Error.retry_after:type_name -> google.protobuf.Duration
-	57, // 35: forgeyard.fleet.provider.v1.DrainRequest.deadline:type_name -> google.protobuf.Duration
-	34, // 36: forgeyard.fleet.provider.v1.Offer.resources:type_name -> forgeyard.fleet.provider.v1.Resources
-	35, // 37: forgeyard.fleet.provider.v1.Offer.price:type_name -> forgeyard.fleet.provider.v1.Price
-	57, // 38: forgeyard.fleet.provider.v1.Offer.billing_grain:type_name -> google.protobuf.Duration
-	57, // 39: forgeyard.fleet.provider.v1.Offer.minimum_commitment:type_name -> google.protobuf.Duration
-	36, // 40: forgeyard.fleet.provider.v1.Offer.platform:type_name -> forgeyard.fleet.provider.v1.Platform
-	55, // 41: forgeyard.fleet.provider.v1.Resources.named:type_name -> forgeyard.fleet.provider.v1.Resources.NamedEntry
-	33, // 42: forgeyard.fleet.provider.v1.OffersResponse.offers:type_name -> forgeyard.fleet.provider.v1.Offer
-	58, // 43: forgeyard.fleet.provider.v1.OffersResponse.as_of:type_name -> google.protobuf.Timestamp
-	8,  // 44: forgeyard.fleet.provider.v1.WatchResponse.kind:type_name -> forgeyard.fleet.provider.v1.WatchResponse.Kind
-	58, // 45: forgeyard.fleet.provider.v1.WatchResponse.deadline:type_name -> google.protobuf.Timestamp
-	44, // 46: forgeyard.fleet.provider.v1.VerifyResponse.verified:type_name -> forgeyard.fleet.provider.v1.VerifiedIdentity
-	45, // 47: forgeyard.fleet.provider.v1.VerifyResponse.refused:type_name -> forgeyard.fleet.provider.v1.RefusedIdentity
-	58, // 48: forgeyard.fleet.provider.v1.VerifiedIdentity.issued:type_name -> google.protobuf.Timestamp
-	9,  // 49: forgeyard.fleet.provider.v1.RefusedIdentity.class:type_name -> forgeyard.fleet.provider.v1.RefusedIdentity.Class
-	56, // 50: forgeyard.fleet.provider.v1.PolicyRequest.instance_json:type_name -> forgeyard.fleet.provider.v1.PolicyRequest.InstanceJsonEntry
-	25, // 51: forgeyard.fleet.provider.v1.ProvisionBatchRequest.request:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest
-	37, // 52: forgeyard.fleet.provider.v1.ProvisionBatchRequest.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
-	19, // 53: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry.value:type_name -> forgeyard.fleet.provider.v1.DiagnosticList
-	54, // 54: forgeyard.fleet.provider.v1.ProvisionRequest.Item.tags:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
-	37, // 55: forgeyard.fleet.provider.v1.ProvisionRequest.Item.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
-	10, // 56: forgeyard.fleet.provider.v1.Provider.GetInfo:input_type -> forgeyard.fleet.provider.v1.GetInfoRequest
-	17, // 57: forgeyard.fleet.provider.v1.Provider.Validate:input_type -> forgeyard.fleet.provider.v1.ValidateRequest
-	20, // 58: forgeyard.fleet.provider.v1.Provider.Configure:input_type -> forgeyard.fleet.provider.v1.ConfigureRequest
-	23, // 59: forgeyard.fleet.provider.v1.Provider.Inspect:input_type -> forgeyard.fleet.provider.v1.InspectRequest
-	25, // 60: forgeyard.fleet.provider.v1.Provider.Provision:input_type -> forgeyard.fleet.provider.v1.ProvisionRequest
-	28, // 61: forgeyard.fleet.provider.v1.Provider.Terminate:input_type -> forgeyard.fleet.provider.v1.TerminateRequest
-	31, // 62: forgeyard.fleet.provider.v1.Provider.Drain:input_type -> forgeyard.fleet.provider.v1.DrainRequest
-	38, // 63: forgeyard.fleet.provider.v1.Market.Offers:input_type -> forgeyard.fleet.provider.v1.OffersRequest
-	40, // 64: forgeyard.fleet.provider.v1.Events.Watch:input_type -> forgeyard.fleet.provider.v1.WatchRequest
-	42, // 65: forgeyard.fleet.provider.v1.IdentityVerifier.Verify:input_type -> forgeyard.fleet.provider.v1.VerifyRequest
-	46, // 66: forgeyard.fleet.provider.v1.Permissions.Policy:input_type -> forgeyard.fleet.provider.v1.PolicyRequest
-	48, // 67: forgeyard.fleet.provider.v1.BatchProvisioner.ProvisionBatch:input_type -> forgeyard.fleet.provider.v1.ProvisionBatchRequest
-	11, // 68: forgeyard.fleet.provider.v1.Provider.GetInfo:output_type -> forgeyard.fleet.provider.v1.GetInfoResponse
-	18, // 69: forgeyard.fleet.provider.v1.Provider.Validate:output_type -> forgeyard.fleet.provider.v1.ValidateResponse
-	21, // 70: forgeyard.fleet.provider.v1.Provider.Configure:output_type -> forgeyard.fleet.provider.v1.ConfigureResponse
-	24, // 71: forgeyard.fleet.provider.v1.Provider.Inspect:output_type -> forgeyard.fleet.provider.v1.InspectResponse
-	26, // 72: forgeyard.fleet.provider.v1.Provider.Provision:output_type -> forgeyard.fleet.provider.v1.ProvisionResponse
-	29, // 73: forgeyard.fleet.provider.v1.Provider.Terminate:output_type -> forgeyard.fleet.provider.v1.TerminateResponse
-	32, // 74: forgeyard.fleet.provider.v1.Provider.Drain:output_type -> forgeyard.fleet.provider.v1.DrainResponse
-	39, // 75: forgeyard.fleet.provider.v1.Market.Offers:output_type -> forgeyard.fleet.provider.v1.OffersResponse
-	41, // 76: forgeyard.fleet.provider.v1.Events.Watch:output_type -> forgeyard.fleet.provider.v1.WatchResponse
-	43, // 77: forgeyard.fleet.provider.v1.IdentityVerifier.Verify:output_type -> forgeyard.fleet.provider.v1.VerifyResponse
-	47, // 78: forgeyard.fleet.provider.v1.Permissions.Policy:output_type -> forgeyard.fleet.provider.v1.PolicyResponse
-	26, // 79: forgeyard.fleet.provider.v1.BatchProvisioner.ProvisionBatch:output_type -> forgeyard.fleet.provider.v1.ProvisionResponse
-	68, // [68:80] is the sub-list for method output_type
-	56, // [56:68] is the sub-list for method input_type
-	56, // [56:56] is the sub-list for extension type_name
-	56, // [56:56] is the sub-list for extension extendee
-	0,  // [0:56] is the sub-list for field type_name
+	13, // 5: forgeyard.fleet.provider.v1.GetInfoResponse.inspection_pace:type_name -> forgeyard.fleet.provider.v1.InspectionPace
+	68, // 6: forgeyard.fleet.provider.v1.InspectionPace.min_interval:type_name -> google.protobuf.Duration
+	15, // 7: forgeyard.fleet.provider.v1.Schema.attributes:type_name -> forgeyard.fleet.provider.v1.Attribute
+	16, // 8: forgeyard.fleet.provider.v1.Schema.blocks:type_name -> forgeyard.fleet.provider.v1.Block
+	17, // 9: forgeyard.fleet.provider.v1.Attribute.type:type_name -> forgeyard.fleet.provider.v1.Type
+	14, // 10: forgeyard.fleet.provider.v1.Block.schema:type_name -> forgeyard.fleet.provider.v1.Schema
+	2,  // 11: forgeyard.fleet.provider.v1.Type.kind:type_name -> forgeyard.fleet.provider.v1.Type.Kind
+	17, // 12: forgeyard.fleet.provider.v1.Type.element:type_name -> forgeyard.fleet.provider.v1.Type
+	15, // 13: forgeyard.fleet.provider.v1.Type.attributes:type_name -> forgeyard.fleet.provider.v1.Attribute
+	3,  // 14: forgeyard.fleet.provider.v1.Diagnostic.severity:type_name -> forgeyard.fleet.provider.v1.Diagnostic.Severity
+	58, // 15: forgeyard.fleet.provider.v1.Diagnostic.path:type_name -> forgeyard.fleet.provider.v1.Diagnostic.Step
+	59, // 16: forgeyard.fleet.provider.v1.ValidateRequest.instance_json:type_name -> forgeyard.fleet.provider.v1.ValidateRequest.InstanceJsonEntry
+	18, // 17: forgeyard.fleet.provider.v1.ValidateResponse.provider:type_name -> forgeyard.fleet.provider.v1.Diagnostic
+	60, // 18: forgeyard.fleet.provider.v1.ValidateResponse.instances:type_name -> forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry
+	18, // 19: forgeyard.fleet.provider.v1.DiagnosticList.items:type_name -> forgeyard.fleet.provider.v1.Diagnostic
+	18, // 20: forgeyard.fleet.provider.v1.ConfigureResponse.diagnostics:type_name -> forgeyard.fleet.provider.v1.Diagnostic
+	4,  // 21: forgeyard.fleet.provider.v1.Resource.state:type_name -> forgeyard.fleet.provider.v1.Resource.State
+	69, // 22: forgeyard.fleet.provider.v1.Resource.created:type_name -> google.protobuf.Timestamp
+	69, // 23: forgeyard.fleet.provider.v1.Resource.billed_until:type_name -> google.protobuf.Timestamp
+	61, // 24: forgeyard.fleet.provider.v1.Resource.tags:type_name -> forgeyard.fleet.provider.v1.Resource.TagsEntry
+	32, // 25: forgeyard.fleet.provider.v1.Resource.failure:type_name -> forgeyard.fleet.provider.v1.Error
+	24, // 26: forgeyard.fleet.provider.v1.InspectResponse.resources:type_name -> forgeyard.fleet.provider.v1.Resource
+	62, // 27: forgeyard.fleet.provider.v1.ProvisionRequest.items:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item
+	39, // 28: forgeyard.fleet.provider.v1.ProvisionRequest.platform:type_name -> forgeyard.fleet.provider.v1.Platform
+	35, // 29: forgeyard.fleet.provider.v1.ProvisionRequest.offers:type_name -> forgeyard.fleet.provider.v1.Offer
+	5,  // 30: forgeyard.fleet.provider.v1.ProvisionResponse.outcome:type_name -> forgeyard.fleet.provider.v1.ProvisionResponse.Outcome
+	24, // 31: forgeyard.fleet.provider.v1.ProvisionResponse.resource:type_name -> forgeyard.fleet.provider.v1.Resource
+	32, // 32: forgeyard.fleet.provider.v1.ProvisionResponse.error:type_name -> forgeyard.fleet.provider.v1.Error
+	29, // 33: forgeyard.fleet.provider.v1.TerminateRequest.refs:type_name -> forgeyard.fleet.provider.v1.Ref
+	6,  // 34: forgeyard.fleet.provider.v1.TerminateResponse.outcome:type_name -> forgeyard.fleet.provider.v1.TerminateResponse.Outcome
+	32, // 35: forgeyard.fleet.provider.v1.TerminateResponse.error:type_name -> forgeyard.fleet.provider.v1.Error
+	7,  // 36: forgeyard.fleet.provider.v1.Error.class:type_name -> forgeyard.fleet.provider.v1.Error.Class
+	68, // 37: forgeyard.fleet.provider.v1.Error.retry_after:type_name -> google.protobuf.Duration
+	68, // 38: forgeyard.fleet.provider.v1.DrainRequest.deadline:type_name -> google.protobuf.Duration
+	36, // 39: forgeyard.fleet.provider.v1.Offer.resources:type_name -> forgeyard.fleet.provider.v1.Resources
+	37, // 40: forgeyard.fleet.provider.v1.Offer.price:type_name -> forgeyard.fleet.provider.v1.Price
+	68, // 41: forgeyard.fleet.provider.v1.Offer.billing_grain:type_name -> google.protobuf.Duration
+	68, // 42: forgeyard.fleet.provider.v1.Offer.minimum_commitment:type_name -> google.protobuf.Duration
+	39, // 43: forgeyard.fleet.provider.v1.Offer.platform:type_name -> forgeyard.fleet.provider.v1.Platform
+	64, // 44: forgeyard.fleet.provider.v1.Resources.named:type_name -> forgeyard.fleet.provider.v1.Resources.NamedEntry
+	8,  // 45: forgeyard.fleet.provider.v1.Price.tax:type_name -> forgeyard.fleet.provider.v1.Price.Tax
+	38, // 46: forgeyard.fleet.provider.v1.Price.parts:type_name -> forgeyard.fleet.provider.v1.PricePart
+	35, // 47: forgeyard.fleet.provider.v1.OffersResponse.offers:type_name -> forgeyard.fleet.provider.v1.Offer
+	69, // 48: forgeyard.fleet.provider.v1.OffersResponse.as_of:type_name -> google.protobuf.Timestamp
+	9,  // 49: forgeyard.fleet.provider.v1.WatchResponse.kind:type_name -> forgeyard.fleet.provider.v1.WatchResponse.Kind
+	69, // 50: forgeyard.fleet.provider.v1.WatchResponse.deadline:type_name -> google.protobuf.Timestamp
+	47, // 51: forgeyard.fleet.provider.v1.VerifyResponse.verified:type_name -> forgeyard.fleet.provider.v1.VerifiedIdentity
+	48, // 52: forgeyard.fleet.provider.v1.VerifyResponse.refused:type_name -> forgeyard.fleet.provider.v1.RefusedIdentity
+	69, // 53: forgeyard.fleet.provider.v1.VerifiedIdentity.issued:type_name -> google.protobuf.Timestamp
+	10, // 54: forgeyard.fleet.provider.v1.RefusedIdentity.class:type_name -> forgeyard.fleet.provider.v1.RefusedIdentity.Class
+	65, // 55: forgeyard.fleet.provider.v1.PolicyRequest.instance_json:type_name -> forgeyard.fleet.provider.v1.PolicyRequest.InstanceJsonEntry
+	39, // 56: forgeyard.fleet.provider.v1.CheckRequest.platform:type_name -> forgeyard.fleet.provider.v1.Platform
+	18, // 57: forgeyard.fleet.provider.v1.CheckResponse.diagnostics:type_name -> forgeyard.fleet.provider.v1.Diagnostic
+	66, // 58: forgeyard.fleet.provider.v1.AttestableRequest.instance_json:type_name -> forgeyard.fleet.provider.v1.AttestableRequest.InstanceJsonEntry
+	67, // 59: forgeyard.fleet.provider.v1.AttestableResponse.fleets:type_name -> forgeyard.fleet.provider.v1.AttestableResponse.FleetsEntry
+	56, // 60: forgeyard.fleet.provider.v1.Attestable.missing:type_name -> forgeyard.fleet.provider.v1.Unattestable
+	58, // 61: forgeyard.fleet.provider.v1.Unattestable.path:type_name -> forgeyard.fleet.provider.v1.Diagnostic.Step
+	27, // 62: forgeyard.fleet.provider.v1.ProvisionBatchRequest.request:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest
+	40, // 63: forgeyard.fleet.provider.v1.ProvisionBatchRequest.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
+	21, // 64: forgeyard.fleet.provider.v1.ValidateResponse.InstancesEntry.value:type_name -> forgeyard.fleet.provider.v1.DiagnosticList
+	63, // 65: forgeyard.fleet.provider.v1.ProvisionRequest.Item.tags:type_name -> forgeyard.fleet.provider.v1.ProvisionRequest.Item.TagsEntry
+	40, // 66: forgeyard.fleet.provider.v1.ProvisionRequest.Item.bootstrap:type_name -> forgeyard.fleet.provider.v1.Bootstrap
+	55, // 67: forgeyard.fleet.provider.v1.AttestableResponse.FleetsEntry.value:type_name -> forgeyard.fleet.provider.v1.Attestable
+	11, // 68: forgeyard.fleet.provider.v1.Provider.GetInfo:input_type -> forgeyard.fleet.provider.v1.GetInfoRequest
+	19, // 69: forgeyard.fleet.provider.v1.Provider.Validate:input_type -> forgeyard.fleet.provider.v1.ValidateRequest
+	22, // 70: forgeyard.fleet.provider.v1.Provider.Configure:input_type -> forgeyard.fleet.provider.v1.ConfigureRequest
+	25, // 71: forgeyard.fleet.provider.v1.Provider.Inspect:input_type -> forgeyard.fleet.provider.v1.InspectRequest
+	27, // 72: forgeyard.fleet.provider.v1.Provider.Provision:input_type -> forgeyard.fleet.provider.v1.ProvisionRequest
+	30, // 73: forgeyard.fleet.provider.v1.Provider.Terminate:input_type -> forgeyard.fleet.provider.v1.TerminateRequest
+	33, // 74: forgeyard.fleet.provider.v1.Provider.Drain:input_type -> forgeyard.fleet.provider.v1.DrainRequest
+	41, // 75: forgeyard.fleet.provider.v1.Market.Offers:input_type -> forgeyard.fleet.provider.v1.OffersRequest
+	43, // 76: forgeyard.fleet.provider.v1.Events.Watch:input_type -> forgeyard.fleet.provider.v1.WatchRequest
+	45, // 77: forgeyard.fleet.provider.v1.IdentityVerifier.Verify:input_type -> forgeyard.fleet.provider.v1.VerifyRequest
+	49, // 78: forgeyard.fleet.provider.v1.Permissions.Policy:input_type -> forgeyard.fleet.provider.v1.PolicyRequest
+	51, // 79: forgeyard.fleet.provider.v1.Checker.Check:input_type -> forgeyard.fleet.provider.v1.CheckRequest
+	53, // 80: forgeyard.fleet.provider.v1.Attestations.Attestable:input_type -> forgeyard.fleet.provider.v1.AttestableRequest
+	57, // 81: forgeyard.fleet.provider.v1.BatchProvisioner.ProvisionBatch:input_type -> forgeyard.fleet.provider.v1.ProvisionBatchRequest
+	12, // 82: forgeyard.fleet.provider.v1.Provider.GetInfo:output_type -> forgeyard.fleet.provider.v1.GetInfoResponse
+	20, // 83: forgeyard.fleet.provider.v1.Provider.Validate:output_type -> forgeyard.fleet.provider.v1.ValidateResponse
+	23, // 84: forgeyard.fleet.provider.v1.Provider.Configure:output_type -> forgeyard.fleet.provider.v1.ConfigureResponse
+	26, // 85: forgeyard.fleet.provider.v1.Provider.Inspect:output_type -> forgeyard.fleet.provider.v1.InspectResponse
+	28, // 86: forgeyard.fleet.provider.v1.Provider.Provision:output_type -> forgeyard.fleet.provider.v1.ProvisionResponse
+	31, // 87: forgeyard.fleet.provider.v1.Provider.Terminate:output_type -> forgeyard.fleet.provider.v1.TerminateResponse
+	34, // 88: forgeyard.fleet.provider.v1.Provider.Drain:output_type -> forgeyard.fleet.provider.v1.DrainResponse
+	42, // 89: forgeyard.fleet.provider.v1.Market.Offers:output_type -> forgeyard.fleet.provider.v1.OffersResponse
+	44, // 90: forgeyard.fleet.provider.v1.Events.Watch:output_type -> forgeyard.fleet.provider.v1.WatchResponse
+	46, // 91: forgeyard.fleet.provider.v1.IdentityVerifier.Verify:output_type -> forgeyard.fleet.provider.v1.VerifyResponse
+	50, // 92: forgeyard.fleet.provider.v1.Permissions.Policy:output_type -> forgeyard.fleet.provider.v1.PolicyResponse
+	52, // 93: forgeyard.fleet.provider.v1.Checker.Check:output_type -> forgeyard.fleet.provider.v1.CheckResponse
+	54, // 94: forgeyard.fleet.provider.v1.Attestations.Attestable:output_type -> forgeyard.fleet.provider.v1.AttestableResponse
+	28, // 95: forgeyard.fleet.provider.v1.BatchProvisioner.ProvisionBatch:output_type -> forgeyard.fleet.provider.v1.ProvisionResponse
+	82, // [82:96] is the sub-list for method output_type
+	68, // [68:82] is the sub-list for method input_type
+	68, // [68:68] is the sub-list for extension type_name
+	68, // [68:68] is the sub-list for extension extendee
+	0,  // [0:68] is the sub-list for field type_name
 }
 
 func init() { file_provider_proto_init() }
@@ -3908,12 +4525,12 @@ func file_provider_proto_init() {
 	if File_provider_proto != nil {
 		return
 	}
-	file_provider_proto_msgTypes[23].OneofWrappers = []any{}
-	file_provider_proto_msgTypes[33].OneofWrappers = []any{
+	file_provider_proto_msgTypes[24].OneofWrappers = []any{}
+	file_provider_proto_msgTypes[35].OneofWrappers = []any{
 		(*VerifyResponse_Verified)(nil),
 		(*VerifyResponse_Refused)(nil),
 	}
-	file_provider_proto_msgTypes[39].OneofWrappers = []any{
+	file_provider_proto_msgTypes[47].OneofWrappers = []any{
 		(*Diagnostic_Step_Name)(nil),
 		(*Diagnostic_Step_Index)(nil),
 	}
@@ -3922,10 +4539,10 @@ func file_provider_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_provider_proto_rawDesc), len(file_provider_proto_rawDesc)),
-			NumEnums:      10,
-			NumMessages:   47,
+			NumEnums:      11,
+			NumMessages:   57,
 			NumExtensions: 0,
-			NumServices:   6,
+			NumServices:   8,
 		},
 		GoTypes:           file_provider_proto_goTypes,
 		DependencyIndexes: file_provider_proto_depIdxs,

@@ -867,6 +867,234 @@ var Permissions_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
+	Checker_Check_FullMethodName = "/forgeyard.fleet.provider.v1.Checker/Check"
+)
+
+// CheckerClient is the client API for Checker service.
+//
+// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+//
+// Checker is served where GetInfoResponse.services has "check": the plugin can say
+// before anything is made whether the infrastructure has what a block names.
+type CheckerClient interface {
+	// Check asks the infrastructure about one instance block, as a plan is made. It
+	// changes nothing. A status says that it can't be told now, and stops no plan.
+	Check(ctx context.Context, in *CheckRequest, opts ...grpc.CallOption) (*CheckResponse, error)
+}
+
+type checkerClient struct {
+	cc grpc.ClientConnInterface
+}
+
+func NewCheckerClient(cc grpc.ClientConnInterface) CheckerClient {
+	return &checkerClient{cc}
+}
+
+func (c *checkerClient) Check(ctx context.Context, in *CheckRequest, opts ...grpc.CallOption) (*CheckResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CheckResponse)
+	err := c.cc.Invoke(ctx, Checker_Check_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// CheckerServer is the server API for Checker service.
+// All implementations must embed UnimplementedCheckerServer
+// for forward compatibility.
+//
+// Checker is served where GetInfoResponse.services has "check": the plugin can say
+// before anything is made whether the infrastructure has what a block names.
+type CheckerServer interface {
+	// Check asks the infrastructure about one instance block, as a plan is made. It
+	// changes nothing. A status says that it can't be told now, and stops no plan.
+	Check(context.Context, *CheckRequest) (*CheckResponse, error)
+	mustEmbedUnimplementedCheckerServer()
+}
+
+// UnimplementedCheckerServer must be embedded to have
+// forward compatible implementations.
+//
+// NOTE: this should be embedded by value instead of pointer to avoid a nil
+// pointer dereference when methods are called.
+type UnimplementedCheckerServer struct{}
+
+func (UnimplementedCheckerServer) Check(context.Context, *CheckRequest) (*CheckResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Check not implemented")
+}
+func (UnimplementedCheckerServer) mustEmbedUnimplementedCheckerServer() {}
+func (UnimplementedCheckerServer) testEmbeddedByValue()                 {}
+
+// UnsafeCheckerServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to CheckerServer will
+// result in compilation errors.
+type UnsafeCheckerServer interface {
+	mustEmbedUnimplementedCheckerServer()
+}
+
+func RegisterCheckerServer(s grpc.ServiceRegistrar, srv CheckerServer) {
+	// If the following call panics, it indicates UnimplementedCheckerServer was
+	// embedded by pointer and is nil.  This will cause panics if an
+	// unimplemented method is ever invoked, so we test this at initialization
+	// time to prevent it from happening at runtime later due to I/O.
+	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
+		t.testEmbeddedByValue()
+	}
+	s.RegisterService(&Checker_ServiceDesc, srv)
+}
+
+func _Checker_Check_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CheckRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CheckerServer).Check(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Checker_Check_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CheckerServer).Check(ctx, req.(*CheckRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+// Checker_ServiceDesc is the grpc.ServiceDesc for Checker service.
+// It's only intended for direct use with grpc.RegisterService,
+// and not to be introspected or modified (even as a copy)
+var Checker_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "forgeyard.fleet.provider.v1.Checker",
+	HandlerType: (*CheckerServer)(nil),
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "Check",
+			Handler:    _Checker_Check_Handler,
+		},
+	},
+	Streams:  []grpc.StreamDesc{},
+	Metadata: "provider.proto",
+}
+
+const (
+	Attestations_Attestable_FullMethodName = "/forgeyard.fleet.provider.v1.Attestations/Attestable"
+)
+
+// AttestationsClient is the client API for Attestations service.
+//
+// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+//
+// Attestations is served where GetInfoResponse.services has "attestations": what the
+// infrastructure vouches for depends on the block, as nested virtualization does on
+// the machine type. Without it every block can have each of GetInfoResponse.attestations.
+type AttestationsClient interface {
+	// Attestable says of blocks of a fleet file what their instances can have in
+	// Resource.attested. It touches no network, may be called before Configure, and says
+	// the same of the same blocks.
+	Attestable(ctx context.Context, in *AttestableRequest, opts ...grpc.CallOption) (*AttestableResponse, error)
+}
+
+type attestationsClient struct {
+	cc grpc.ClientConnInterface
+}
+
+func NewAttestationsClient(cc grpc.ClientConnInterface) AttestationsClient {
+	return &attestationsClient{cc}
+}
+
+func (c *attestationsClient) Attestable(ctx context.Context, in *AttestableRequest, opts ...grpc.CallOption) (*AttestableResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AttestableResponse)
+	err := c.cc.Invoke(ctx, Attestations_Attestable_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// AttestationsServer is the server API for Attestations service.
+// All implementations must embed UnimplementedAttestationsServer
+// for forward compatibility.
+//
+// Attestations is served where GetInfoResponse.services has "attestations": what the
+// infrastructure vouches for depends on the block, as nested virtualization does on
+// the machine type. Without it every block can have each of GetInfoResponse.attestations.
+type AttestationsServer interface {
+	// Attestable says of blocks of a fleet file what their instances can have in
+	// Resource.attested. It touches no network, may be called before Configure, and says
+	// the same of the same blocks.
+	Attestable(context.Context, *AttestableRequest) (*AttestableResponse, error)
+	mustEmbedUnimplementedAttestationsServer()
+}
+
+// UnimplementedAttestationsServer must be embedded to have
+// forward compatible implementations.
+//
+// NOTE: this should be embedded by value instead of pointer to avoid a nil
+// pointer dereference when methods are called.
+type UnimplementedAttestationsServer struct{}
+
+func (UnimplementedAttestationsServer) Attestable(context.Context, *AttestableRequest) (*AttestableResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Attestable not implemented")
+}
+func (UnimplementedAttestationsServer) mustEmbedUnimplementedAttestationsServer() {}
+func (UnimplementedAttestationsServer) testEmbeddedByValue()                      {}
+
+// UnsafeAttestationsServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to AttestationsServer will
+// result in compilation errors.
+type UnsafeAttestationsServer interface {
+	mustEmbedUnimplementedAttestationsServer()
+}
+
+func RegisterAttestationsServer(s grpc.ServiceRegistrar, srv AttestationsServer) {
+	// If the following call panics, it indicates UnimplementedAttestationsServer was
+	// embedded by pointer and is nil.  This will cause panics if an
+	// unimplemented method is ever invoked, so we test this at initialization
+	// time to prevent it from happening at runtime later due to I/O.
+	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
+		t.testEmbeddedByValue()
+	}
+	s.RegisterService(&Attestations_ServiceDesc, srv)
+}
+
+func _Attestations_Attestable_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AttestableRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AttestationsServer).Attestable(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Attestations_Attestable_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AttestationsServer).Attestable(ctx, req.(*AttestableRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+// Attestations_ServiceDesc is the grpc.ServiceDesc for Attestations service.
+// It's only intended for direct use with grpc.RegisterService,
+// and not to be introspected or modified (even as a copy)
+var Attestations_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "forgeyard.fleet.provider.v1.Attestations",
+	HandlerType: (*AttestationsServer)(nil),
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "Attestable",
+			Handler:    _Attestations_Attestable_Handler,
+		},
+	},
+	Streams:  []grpc.StreamDesc{},
+	Metadata: "provider.proto",
+}
+
+const (
 	BatchProvisioner_ProvisionBatch_FullMethodName = "/forgeyard.fleet.provider.v1.BatchProvisioner/ProvisionBatch"
 )
 

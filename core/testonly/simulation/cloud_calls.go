@@ -250,9 +250,23 @@ func (c *cloud) delete(e loop.Terminate) (outcome, *loop.Failure) {
 	return outcome{terminate: fleet.TerminateAccepted}, nil
 }
 
-func (c *cloud) inspect(life int) {
+// ofKeys is what a list shows of some keys, and which of them it calls absent, as the SDK
+// does: those that it neither shows nor has a call for.
+func ofKeys(all fleet.Inspection, keys []fleet.OperationID) fleet.Inspection {
+	all.Resources = slices.DeleteFunc(all.Resources, func(r fleet.Resource) bool { return !slices.Contains(keys, r.Key) })
+	for _, key := range keys {
+		shown := slices.ContainsFunc(all.Resources, func(r fleet.Resource) bool { return r.Key == key })
+		if !shown && !slices.Contains(all.InFlight, key) {
+			all.Absent = append(all.Absent, key)
+		}
+	}
+	return all
+}
+
+// inspect answers an inspection, of everything or of some keys.
+func (c *cloud) inspect(life int, keys []fleet.OperationID) {
 	began := c.w.now()
-	out := loop.Inspected{Provider: c.address, Began: began}
+	out := loop.Inspected{Provider: c.address, Keys: keys, Began: began}
 	answer := func() { c.w.manager.deliver(life, out) }
 	if !c.up {
 		out.Failure = transient("no plugin answers")
@@ -270,7 +284,12 @@ func (c *cloud) inspect(life int) {
 	if c.w.calm {
 		length = c.seconds(2, 8)
 	}
-	c.w.after(length/2, func() { out.Inspection.Resources, out.Inspection.Complete = c.list(), true })
+	c.w.after(length/2, func() {
+		out.Inspection.Resources, out.Inspection.Complete = c.list(), true
+		if len(keys) > 0 {
+			out.Inspection = ofKeys(out.Inspection, keys)
+		}
+	})
 	c.w.after(length, func() {
 		part := 0
 		if n := len(out.Inspection.Resources); n > 0 {
@@ -288,7 +307,10 @@ func (c *cloud) inspect(life int) {
 		case c.w.during(PartialLists, c.number) && c.random.IntN(4) > 0:
 			out.Inspection.Resources, out.Inspection.Complete = out.Inspection.Resources[:part], false
 		}
-		if out.Failure == nil && out.Inspection.Complete {
+		if out.Failure != nil || !out.Inspection.Complete {
+			out.Inspection.Absent = nil
+		}
+		if out.Failure == nil && out.Inspection.Complete && len(keys) == 0 {
 			c.delivered = c.looks[began]
 		}
 		answer()

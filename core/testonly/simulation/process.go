@@ -191,7 +191,7 @@ func (m *manager) step() {
 func (m *manager) carryOut(e loop.Effect) {
 	switch e := e.(type) {
 	case loop.Inspect:
-		m.w.cloud(e.Provider).inspect(m.life)
+		m.w.cloud(e.Provider).inspect(m.life, e.Keys)
 	case loop.Provision:
 		m.w.cloud(e.Provider).provision(m.life, e)
 	case loop.ProvisionBatch:
@@ -287,6 +287,9 @@ func observedInWords(x loop.Observed) string {
 func effectInWords(x any) string {
 	switch x := x.(type) {
 	case loop.Inspect:
+		if len(x.Keys) > 0 {
+			return fmt.Sprintf("inspect %v of %s", x.Keys, x.Provider)
+		}
 		return "inspect " + string(x.Provider)
 	case loop.Provision:
 		return fmt.Sprintf("provision %s (attempt %d)", x.Operation.ID, x.Operation.Attempts)

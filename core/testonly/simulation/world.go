@@ -93,6 +93,7 @@ func newWorld(o Options) *world {
 	policies, _ := rolloutsOf(o.Seed)
 	w.giveImages(policies)
 	w.drawBatches(source(34))
+	w.drawPace(source(38))
 	w.drawInventory(source(7))
 	w.drawRules(source(33))
 	for n := range 3 + random.IntN(12) {

@@ -39,6 +39,15 @@ func (l Launcher) Start(_ context.Context, _ bool) (conformance.Running, error) 
 	if r.plugin.Batches != nil {
 		providerpb.RegisterBatchProvisionerServer(r.server, r.plugin.Batches)
 	}
+	if r.plugin.Market != nil {
+		providerpb.RegisterMarketServer(r.server, r.plugin.Market)
+	}
+	if r.plugin.Attestations != nil {
+		providerpb.RegisterAttestationsServer(r.server, r.plugin.Attestations)
+	}
+	if r.plugin.Checker != nil {
+		providerpb.RegisterCheckerServer(r.server, r.plugin.Checker)
+	}
 	r.serving.Go(func() { _ = r.server.Serve(listener) })
 	r.connection, err = grpc.NewClient("passthrough:plugin",
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }),

@@ -17,6 +17,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,6 +48,15 @@ type Options struct {
 	// with that instance's id. Nil: of an identity verifier it is only checked that it
 	// refuses a document without a valid signature.
 	Evidence *provider.Evidence
+	// Proxy puts a proxy between a plugin that talks HTTP and its stub or its
+	// infrastructure, which cuts and fails answers. Nil: the rules that need it are left
+	// out.
+	Proxy *conformance.Proxy
+	// Count counts what there is in the infrastructure, without the plugin. Nil: what it
+	// makes and doesn't list isn't noticed.
+	Count func(context.Context) (int, error)
+	// PageSize is how many resources a page of the stub's list has; 0: not known.
+	PageSize int
 	// Patience is how long a slow create or removal may take; 0: 1 minute.
 	Patience time.Duration
 }
@@ -63,13 +73,14 @@ func Run[C, I any](t *testing.T, plugin provider.Plugin[C, I], options Options) 
 		AllowCreate: options.AllowCreate, Assets: options.Assets,
 		Image: options.Image, OS: options.OS, Arch: options.Arch,
 		Evidence: options.Evidence.Request(), Outage: options.Outage, StateDir: t.TempDir(), Patience: options.Patience,
+		Proxy: options.Proxy, Count: options.Count, PageSize: options.PageSize,
 	}, func(result conformance.Result) {
 		t.Run(result.Rule, func(t *testing.T) {
 			switch result.Verdict {
 			case conformance.Skip:
 				t.Skip(result.Reason)
 			case conformance.Fail:
-				t.Errorf("%s\nHere: %s", result.Says, result.Reason)
+				t.Errorf("%s\nHere: %s\n%s", result.Says, result.Reason, strings.Join(result.Log, "\n"))
 			}
 		})
 	})

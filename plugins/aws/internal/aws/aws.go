@@ -92,9 +92,10 @@ func plugin(version string, around surroundings) provider.Plugin[settings.Config
 	return provider.Plugin[settings.Config, settings.Instance]{
 		Name: "aws", Version: version, New: around.newCloud,
 		Idempotency: provider.IdempotentNative, Ownership: provider.OwnershipSigned,
-		ListSettle: listSettle, Parallel: parallel, Market: true, Events: true,
+		ListSettle: listSettle, Parallel: parallel, Market: true, Events: true, Checks: true,
 		Identity: true, IdentityNeeds: settings.CertificateName, Policy: policy.Document,
 		Batches: true, MaxBatch: mostMembers,
+		Attestations: []string{provider.AttestKVM}, Unattestable: unattestable,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -129,7 +130,20 @@ func attested(one types.Instance) []string {
 	nested := one.CpuOptions != nil &&
 		one.CpuOptions.NestedVirtualization == types.NestedVirtualizationSpecificationEnabled
 	if nested || settings.Metal(string(one.InstanceType)) && !settings.Mac(string(one.InstanceType)) {
-		return []string{"kvm"}
+		return []string{provider.AttestKVM}
 	}
 	return nil
+}
+
+// unattestable rules kvm out where none of a block's types can have it. A launch template
+// may say more of the processor than the block does.
+func unattestable(_ settings.Config, i settings.Instance) []provider.Unattestable {
+	metal := slices.ContainsFunc(i.Types, func(t string) bool { return settings.Metal(t) && !settings.Mac(t) })
+	if metal || i.Nested || i.Template != nil {
+		return nil
+	}
+	return []provider.Unattestable{{
+		Attestation: provider.AttestKVM, Path: provider.At("instance_types"),
+		Reason: "none of " + strings.Join(i.Types, ", ") + " is a metal type, and nested virtualization isn't on",
+	}}
 }

@@ -53,7 +53,7 @@ func Of(amount, currency string) (provider.Price, error) {
 	if exact.Sign() <= 0 || !micros.IsInt64() {
 		return provider.Price{}, fmt.Errorf("the amount %s can't be the price of a machine", amount)
 	}
-	return provider.Price{Currency: currency, MicrosPerHour: micros.Int64()}, nil
+	return provider.Price{Currency: currency, MicrosPerHour: micros.Int64(), Tax: provider.Net}, nil
 }
 
 // product is one line of the price list.
@@ -96,7 +96,7 @@ func OnDemand(lines []string) (provider.Price, error) {
 		return provider.Price{}, errors.New("the price list has none")
 	}
 	for _, other := range found[1:] {
-		if other != found[0] {
+		if other.Currency != found[0].Currency || other.MicrosPerHour != found[0].MicrosPerHour {
 			return provider.Price{}, fmt.Errorf("the price list has %d that differ", len(found))
 		}
 	}

@@ -177,9 +177,17 @@ func (g *guest) condition() (provider.State, string) {
 // attested is what the definition gives the machine and an agent could only claim.
 func (g *guest) attested() []string {
 	if g.record.GPU {
-		return []string{"gpu"}
+		return []string{provider.AttestGPU}
 	}
 	return nil
+}
+
+// unattestable rules a gpu out where a block hands on none.
+func unattestable(_ Config, i Instance) []provider.Unattestable {
+	if slices.ContainsFunc(i.Devices, func(d Device) bool { return d.GPU }) {
+		return nil
+	}
+	return []provider.Unattestable{{Attestation: provider.AttestGPU, Reason: "no device block has gpu = true"}}
 }
 
 // worst is the class of the first failure: one hidden host is enough to see too

@@ -38,6 +38,7 @@ func Plugin(version string) provider.Plugin[Config, Instance] {
 		Name: "libvirt", Version: version, New: newHosts,
 		Idempotency: provider.IdempotentByTag, Ownership: provider.OwnershipSigned,
 		ListSettle: listSettle, Parallel: parallel, Market: true, Events: true,
+		Attestations: []string{provider.AttestGPU}, Unattestable: unattestable,
 	}
 }
 

@@ -90,7 +90,17 @@ func attested() []string {
 		return nil
 	}
 	_ = kvm.Close()
-	return []string{"kvm"}
+	return []string{provider.AttestKVM}
+}
+
+// unattestable rules kvm out on a machine that hasn't got it.
+func unattestable(Config, Instance) []provider.Unattestable {
+	if len(attested()) > 0 {
+		return nil
+	}
+	return []provider.Unattestable{{
+		Attestation: provider.AttestKVM, Reason: "this machine has no /dev/kvm that may be opened",
+	}}
 }
 
 func detail(d directory, content record, seen condition) string {

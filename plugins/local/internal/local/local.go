@@ -106,6 +106,8 @@ func Plugin(version string) provider.Plugin[Config, Instance] {
 		Name: "local", Version: version, New: newMachine,
 		Idempotency: provider.IdempotentByTag,
 		Ownership:   provider.OwnershipNamed,
+
+		Attestations: []string{provider.AttestKVM}, Unattestable: unattestable,
 	}
 }
 

@@ -51,6 +51,7 @@ func Plugin() provider.Plugin[Config, Instance] {
 	return provider.Plugin[Config, Instance]{
 		Name: "manual", Version: Version, New: newInventory,
 		Idempotency: provider.IdempotentByAsset, Ownership: provider.OwnershipAssigned, Joined: true,
+		Attestations: attestable, Unattestable: unattestable,
 	}
 }
 
@@ -60,7 +61,28 @@ var (
 )
 
 // attestable are the words of the contract for what a host can't show by itself.
-var attestable = []string{"kvm", "gpu", "signing", "confidential"}
+var attestable = []string{
+	provider.AttestKVM, provider.AttestGPU, provider.AttestSigning, provider.AttestConfidential,
+}
+
+// unattestable rules out what no host that a fleet may take is vouched for.
+func unattestable(c Config, i Instance) (missing []provider.Unattestable) {
+	for _, word := range attestable {
+		attests := slices.ContainsFunc(c.Hosts, func(h Host) bool {
+			named := len(i.Hosts) == 0 || slices.Contains(i.Hosts, h.Name)
+			for name, value := range i.Labels {
+				named = named && h.Labels[name] == value
+			}
+			return named && slices.Contains(h.Attests, word)
+		})
+		if !attests {
+			missing = append(missing, provider.Unattestable{
+				Attestation: word, Reason: "attests of no host that the fleet may take has " + word,
+			})
+		}
+	}
+	return missing
+}
 
 const nameForm = "A name has 1 to 63 letters, digits, dots, dashes and underscores, and begins with a letter or digit."
 
