@@ -109,7 +109,7 @@ func TestThePluginPageSaysWhatTheManagerDoesOnEveryClassOfError(t *testing.T) {
 func TestGoOnAPageIsVerbatimFromTheCode(t *testing.T) {
 	var sources []string
 	for _, pattern := range []string{"examples/plugin-process/*.go", "plugin-sdk/provider/*.go",
-		"cmd/forgeyard-fleet/scaffold/*.go.txt"} {
+		"cmd/forgeyard-fleet/pluginauthor/scaffold/*.go.txt"} {
 		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)

@@ -19,16 +19,6 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 )
 
-// Exit codes.
-const (
-	exitDone        = 0
-	exitError       = 1
-	exitChanges     = 2 // plan --detailed-exitcode
-	exitUnresolved  = 3 // stored, but something is still in progress or unknown
-	exitDeclined    = 4
-	exitInterrupted = 130
-)
-
 // app is the command line with everything it takes from outside.
 type app struct {
 	in          io.Reader
@@ -56,11 +46,6 @@ type globalFlags struct {
 	logLevel string
 }
 
-// exitStatus ends a command with a code after everything has been said.
-type exitStatus int
-
-func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
-
 // run carries out one command line and returns the exit code. An error is
 // printed here and nowhere else.
 func (a *app) run(ctx context.Context, args []string) int {
@@ -70,12 +55,12 @@ func (a *app) run(ctx context.Context, args []string) int {
 	err = argument.AsTyped(c, err)
 	code := exitCode(ctx, err)
 	var (
-		status exitStatus
+		status terminal.ExitStatus
 		found  config.Diagnostics
 	)
 	switch {
 	case err == nil || errors.As(err, &status): // everything has been said
-	case code == exitInterrupted:
+	case code == terminal.ExitInterrupted:
 		fmt.Fprintln(a.err, "Interrupted.")
 	case errors.As(err, &found):
 		_ = found.Render(a.err, a.color()) // there is nowhere else to say it
@@ -87,16 +72,16 @@ func (a *app) run(ctx context.Context, args []string) int {
 
 // exitCode is how a command that returned err ends.
 func exitCode(ctx context.Context, err error) int {
-	var status exitStatus
+	var status terminal.ExitStatus
 	switch {
 	case err == nil:
-		return exitDone
+		return terminal.ExitDone
 	case errors.As(err, &status):
 		return int(status)
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		return exitInterrupted
+		return terminal.ExitInterrupted
 	}
-	return exitError
+	return terminal.ExitError
 }
 
 func (a *app) root() *cobra.Command {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 )
 
 func TestUnknownCommandsAndFlagsSuggestTheRightOnes(t *testing.T) {
@@ -41,7 +43,7 @@ func TestUnknownCommandsAndFlagsSuggestTheRightOnes(t *testing.T) {
 		if code := a.run(
 			context.Background(),
 			strings.Fields(line),
-		); code != exitError || err.String() != "Error: "+want+"\n" ||
+		); code != terminal.ExitError || err.String() != "Error: "+want+"\n" ||
 			out.String() != "" {
 			t.Errorf("%s: status %d\ngot  %s%s\nwant %s", line, code, out.String(), err.String(), want)
 		}
@@ -54,7 +56,7 @@ func TestVersionFlagPrintsTheVersion(t *testing.T) {
 	if code := a.run(
 		context.Background(),
 		[]string{"--version"},
-	); code != exitDone ||
+	); code != terminal.ExitDone ||
 		out.String() != "forgeyard-fleet 1.2.3\n" {
 		t.Errorf("exit code %d: %q", code, out.String())
 	}
@@ -63,7 +65,7 @@ func TestVersionFlagPrintsTheVersion(t *testing.T) {
 func TestHelpGroupsTheCommands(t *testing.T) {
 	var out strings.Builder
 	a := &app{out: &out, err: &out, now: time.Now}
-	if code := a.run(context.Background(), []string{"--help"}); code != exitDone {
+	if code := a.run(context.Background(), []string{"--help"}); code != terminal.ExitDone {
 		t.Fatalf("exit code %d: %s", code, out.String())
 	}
 	at := 0

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
@@ -156,9 +157,9 @@ func (l *applyLines) sumUp(ctx context.Context, err error) error {
 		line.WaitsFor = render.WaitReasons(last)
 	}
 	switch line.ExitCode {
-	case exitInterrupted:
+	case terminal.ExitInterrupted:
 		line.Outcome = string(progress.Interrupted)
-	case exitError:
+	case terminal.ExitError:
 		line.Outcome, line.Error = "error", err.Error()
 	}
 	if found, ok := errors.AsType[config.Diagnostics](err); ok {

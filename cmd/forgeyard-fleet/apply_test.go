@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 )
 
 // screen is what the user sees; asked is closed with the question.
@@ -96,7 +98,7 @@ func (d *desk) start(ctx context.Context, in io.Reader, terminal bool, out *scre
 func (d *desk) wantApplied(want bool) {
 	d.t.Helper()
 	code, out := d.run(d.t.Context(), strings.NewReader(""), false, "plan", "--detailed-exitcode", d.files)
-	if applied := code == exitDone; applied != want || !applied && code != exitChanges {
+	if applied := code == terminal.ExitDone; applied != want || !applied && code != terminal.ExitChanges {
 		d.t.Errorf("plan exits with %d; applied %v, want %v:\n%s", code, applied, want, out)
 	}
 }
@@ -112,8 +114,8 @@ func wantScreen(t *testing.T, out *screen, parts ...string) {
 
 func TestOnlyYesApplies(t *testing.T) {
 	for answer, want := range map[string]int{
-		"yes\n": exitDone, " yes \n": exitDone, "yes": exitDone,
-		"no\n": exitDeclined, "y\n": exitDeclined, "\n": exitDeclined, "YES\n": exitDeclined, "": exitDeclined,
+		"yes\n": terminal.ExitDone, " yes \n": terminal.ExitDone, "yes": terminal.ExitDone,
+		"no\n": terminal.ExitDeclined, "y\n": terminal.ExitDeclined, "\n": terminal.ExitDeclined, "YES\n": terminal.ExitDeclined, "": terminal.ExitDeclined,
 	} {
 		t.Run(strings.TrimSpace(answer), func(t *testing.T) {
 			d := newDesk(t)
@@ -121,10 +123,10 @@ func TestOnlyYesApplies(t *testing.T) {
 			if code != want {
 				t.Errorf("%q exits with %d, want %d:\n%s", answer, code, want, out)
 			}
-			if want == exitDeclined {
+			if want == terminal.ExitDeclined {
 				wantScreen(t, out, "Apply? Type \"yes\" to continue:", "Nothing was applied.")
 			}
-			d.wantApplied(want == exitDone)
+			d.wantApplied(want == terminal.ExitDone)
 		})
 	}
 }
@@ -132,7 +134,7 @@ func TestOnlyYesApplies(t *testing.T) {
 func TestWithoutATerminalApplyNeedsAutoApprove(t *testing.T) {
 	d := newDesk(t)
 	code, out := d.run(t.Context(), strings.NewReader("yes\n"), false, "apply", d.files)
-	if code != exitError {
+	if code != terminal.ExitError {
 		t.Errorf("it exits with %d:\n%s", code, out)
 	}
 	wantScreen(t, out, "no terminal to ask on; pass --auto-approve", "Nothing was applied.")
@@ -144,7 +146,7 @@ func TestWithoutATerminalApplyNeedsAutoApprove(t *testing.T) {
 		"apply",
 		"--auto-approve",
 		d.files,
-	); code != exitDone {
+	); code != terminal.ExitDone {
 		t.Errorf("with --auto-approve it exits with %d:\n%s", code, out)
 	}
 	d.wantApplied(true)
@@ -168,7 +170,7 @@ func TestInterruptAtTheQuestionAppliesNothing(t *testing.T) {
 	interrupt()
 	select {
 	case got := <-code:
-		if got != exitInterrupted {
+		if got != terminal.ExitInterrupted {
 			t.Errorf("it exits with %d:\n%s", got, out)
 		}
 	case <-time.After(time.Minute):
@@ -176,7 +178,7 @@ func TestInterruptAtTheQuestionAppliesNothing(t *testing.T) {
 	}
 	wantScreen(t, out, "Nothing was applied.", "Interrupted.")
 	d.wantApplied(false)
-	if code, out := d.run(t.Context(), strings.NewReader("yes\n"), true, "apply", d.files); code != exitDone {
+	if code, out := d.run(t.Context(), strings.NewReader("yes\n"), true, "apply", d.files); code != terminal.ExitDone {
 		t.Errorf("the next apply exits with %d:\n%s", code, out)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/core/daemon"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
@@ -170,7 +171,7 @@ func (a *app) approve(ctx context.Context, flags applyFlags) error {
 	if err != nil {
 		return err
 	}
-	return exitStatus(exitDeclined)
+	return terminal.ExitStatus(terminal.ExitDeclined)
 }
 
 // applyHere is the manager for as long as the apply takes.
@@ -282,7 +283,7 @@ func statusOf(ending progress.Ending) error {
 	case progress.Settled:
 		return nil
 	case progress.Interrupted:
-		return exitStatus(exitInterrupted)
+		return terminal.ExitStatus(terminal.ExitInterrupted)
 	}
-	return exitStatus(exitUnresolved)
+	return terminal.ExitStatus(terminal.ExitUnresolved)
 }

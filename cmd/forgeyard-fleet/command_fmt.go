@@ -10,6 +10,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/replacefile"
 )
@@ -65,7 +66,7 @@ func (f *formatting) all(args []string) error {
 		return err
 	}
 	if f.check && f.changed {
-		return exitStatus(exitError) // the names have been printed
+		return terminal.ExitStatus(terminal.ExitError) // the names have been printed
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/orders"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
@@ -222,7 +223,7 @@ func (a *app) agreed(
 		return yes, err
 	}
 	a.printf("Nothing was changed.\n")
-	return false, exitStatus(exitDeclined)
+	return false, terminal.ExitStatus(terminal.ExitDeclined)
 }
 
 func (a *app) imageNames(ctx context.Context, look installation.Reader) ([]string, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/argument"
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/core/daemon"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
@@ -220,7 +221,7 @@ func (a *app) order(c *cobra.Command, flags orderFlags, question string, give gi
 		}
 		if !yes {
 			a.printf("Nothing was changed.\n")
-			return exitStatus(exitDeclined)
+			return terminal.ExitStatus(terminal.ExitDeclined)
 		}
 	}
 	service, err := a.writer(ctx, options)

@@ -4,13 +4,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 )
 
 // Somebody who is asked about an unknown fleet thinks about the question, answers
 // it, and hears then that it was a slip of the keyboard.
 func TestUnknownObjectsFailBeforeTheQuestion(t *testing.T) {
 	d := newDesk(t)
-	if code, out := d.run(t.Context(), strings.NewReader("yes\n"), true, "apply", d.files); code != exitDone {
+	if code, out := d.run(t.Context(), strings.NewReader("yes\n"), true, "apply", d.files); code != terminal.ExitDone {
 		t.Fatalf("apply exits with %d:\n%s", code, out)
 	}
 	missing := regexp.MustCompile(`"\S*nope" not found|"01hz+" not found|unknown image "image.nope"`)
@@ -29,7 +31,7 @@ func TestUnknownObjectsFailBeforeTheQuestion(t *testing.T) {
 			strings.NewReader("yes\n"),
 			true,
 			append(strings.Fields(command), "--dir", d.files)...)
-		if code != exitError || strings.Contains(out.String(), "Type \"yes\"") || !missing.MatchString(out.String()) {
+		if code != terminal.ExitError || strings.Contains(out.String(), "Type \"yes\"") || !missing.MatchString(out.String()) {
 			t.Errorf("%s exits with %d:\n%s", command, code, out)
 		}
 	}
@@ -38,7 +40,7 @@ func TestUnknownObjectsFailBeforeTheQuestion(t *testing.T) {
 // An unknown provider was refused only after somebody had answered "yes".
 func TestRefusalsComeBeforeTheQuestion(t *testing.T) {
 	d := newDesk(t)
-	if code, out := d.run(t.Context(), strings.NewReader("yes\n"), true, "apply", d.files); code != exitDone {
+	if code, out := d.run(t.Context(), strings.NewReader("yes\n"), true, "apply", d.files); code != terminal.ExitDone {
 		t.Fatalf("apply exits with %d:\n%s", code, out)
 	}
 	for command, want := range map[string]string{
@@ -52,7 +54,7 @@ func TestRefusalsComeBeforeTheQuestion(t *testing.T) {
 			strings.NewReader("yes\n"),
 			true,
 			append(strings.Fields(command), "--dir", d.files)...)
-		if code != exitError || strings.Contains(out.String(), "Type \"yes\"") || !strings.Contains(out.String(), want) {
+		if code != terminal.ExitError || strings.Contains(out.String(), "Type \"yes\"") || !strings.Contains(out.String(), want) {
 			t.Errorf("%s exits with %d:\n%s\nwant %s", command, code, out, want)
 		}
 	}
@@ -82,7 +84,7 @@ func TestValuesOutOfBoundsNameTheFlagAndItsLimits(t *testing.T) {
 			"--for forever": `--for "forever": must be a duration, for example 90s, 15m or 2h`,
 	} {
 		code, out := d.run(t.Context(), strings.NewReader(""), true, strings.Fields(command)...)
-		if code == exitDone || !strings.Contains(out.String(), want) {
+		if code == terminal.ExitDone || !strings.Contains(out.String(), want) {
 			t.Errorf("%.60s exits with %d:\n%s\nwant %s", command, code, out, want)
 		}
 	}
@@ -102,7 +104,7 @@ func TestCostOverrideNeedsADurationAndAReason(t *testing.T) {
 		"image rollout f --pause --resume":       "Error: --pause and --resume can't be combined:\n",
 		"token create t --permission fleet.look": "Error: --permission: unknown value \"fleet.look\"; valid: fleet.read, ",
 	} {
-		if _, said := d.must(exitError, strings.Fields(command)...); !strings.HasPrefix(said, want) {
+		if _, said := d.must(terminal.ExitError, strings.Fields(command)...); !strings.HasPrefix(said, want) {
 			t.Errorf("%s says\n%swant\n%s", command, said, want)
 		}
 	}
@@ -123,7 +125,7 @@ func TestEveryOverrideIsClearedTheSameWay(t *testing.T) {
 			if args[0] != "pin" {
 				args = append(args, "--auto-approve")
 			}
-			out, _ := d.must(exitDone, append(args, "--json")...)
+			out, _ := d.must(terminal.ExitDone, append(args, "--json")...)
 			if !strings.Contains(out, `"changed": true`) {
 				t.Errorf("%s changes nothing:\n%s", line, out)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
 	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
@@ -49,7 +50,7 @@ func (a *app) planCommand() *cobra.Command {
 				)
 			}
 			if err == nil && flags.detailed && plan.HasChanges() {
-				return exitStatus(exitChanges)
+				return terminal.ExitStatus(terminal.ExitChanges)
 			}
 			return err
 		},

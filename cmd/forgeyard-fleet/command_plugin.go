@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/pluginauthor"
 	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
 	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
@@ -24,6 +25,9 @@ func (a *app) pluginCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	author := pluginauthor.Session{
+		In: a.in, Err: a.err, ErrTerminal: a.errTerminal, LookupEnv: a.lookupEnv, Page: a.page(), Warn: a.report,
+	}
 	c.AddCommand(
 		a.pluginInstallCommand(),
 		a.pluginUpdateCommand(),
@@ -33,9 +37,9 @@ func (a *app) pluginCommand() *cobra.Command {
 		a.pluginMirrorCommand(),
 		a.pluginPublishCommand(),
 		a.pluginKeygenCommand(),
-		a.pluginNewCommand(),
-		a.pluginTestCommand(),
-		a.pluginCallCommand(),
+		author.NewCommand(),
+		author.TestCommand(),
+		author.CallCommand(),
 		a.pluginDocsCommand(),
 	)
 	return c
@@ -125,7 +129,7 @@ func (a *app) agree(ctx context.Context, s pluginstore.NewSigner) error {
 	yes, err := a.confirm(ctx, "Trust this key for "+s.Plugin+"?")
 	if err == nil && !yes {
 		a.printf("Nothing was installed.\n")
-		return exitStatus(exitDeclined)
+		return terminal.ExitStatus(terminal.ExitDeclined)
 	}
 	return err
 }

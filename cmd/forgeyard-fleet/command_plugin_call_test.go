@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 )
 
 func TestPluginCallMakesAndRemovesOneInstance(t *testing.T) {
@@ -37,34 +39,34 @@ func TestPluginCallMakesAndRemovesOneInstance(t *testing.T) {
 		return answer.Resource
 	}
 
-	if _, said := call(exitError, "provision"); !strings.Contains(said, "--allow-create") {
+	if _, said := call(terminal.ExitError, "provision"); !strings.Contains(said, "--allow-create") {
 		t.Errorf("without leave it says %s", said)
 	}
-	if out, _ := call(exitDone, "inspect"); strings.Contains(out, `"id"`) {
+	if out, _ := call(terminal.ExitDone, "inspect"); strings.Contains(out, `"id"`) {
 		t.Errorf("before, it lists %s", out)
 	}
-	out, _ := call(exitDone, "provision", "--allow-create")
+	out, _ := call(terminal.ExitDone, "provision", "--allow-create")
 	made := resourceOf(out)
 	if made.ID == "" || made.Key == "" || made.Fleet != "debug" {
 		t.Fatalf("it makes %s", out)
 	}
-	if out, _ := call(exitDone, "inspect", "--key", made.Key); resourceOf(out).ID != made.ID {
+	if out, _ := call(terminal.ExitDone, "inspect", "--key", made.Key); resourceOf(out).ID != made.ID {
 		t.Errorf("then it lists %s, want %s", out, made.ID)
 	}
-	if out, _ := call(exitDone, "inspect", "--installation", "another"); strings.Contains(out, made.ID) {
+	if out, _ := call(terminal.ExitDone, "inspect", "--installation", "another"); strings.Contains(out, made.ID) {
 		t.Errorf("for another installation it lists %s", out)
 	}
-	if out, _ := call(exitDone, "terminate", "--key", made.Key, "--id", made.ID); !strings.Contains(out, "OUTCOME_") {
+	if out, _ := call(terminal.ExitDone, "terminate", "--key", made.Key, "--id", made.ID); !strings.Contains(out, "OUTCOME_") {
 		t.Errorf("the removal is answered with %s", out)
 	}
-	if _, said := call(exitDone, "inspect", "--wait"); !strings.Contains(said, "dlv attach ") {
+	if _, said := call(terminal.ExitDone, "inspect", "--wait"); !strings.Contains(said, "dlv attach ") {
 		t.Errorf("with --wait it says %s", said)
 	}
 	for args, want := range map[string]string{
 		"list": "valid: inspect, offers", "terminate": "--key KEY, --id ID", "offers": `doesn't serve "market"`,
 		"check": `doesn't serve "check"`,
 	} {
-		if _, said := call(exitError, args); !strings.Contains(said, want) {
+		if _, said := call(terminal.ExitError, args); !strings.Contains(said, want) {
 			t.Errorf("%s says %s, want %q", args, said, want)
 		}
 	}
@@ -81,7 +83,7 @@ func TestPluginTestTakesRulesCountAndProxy(t *testing.T) {
 		names = append(names, result.Rule)
 	}
 	want := "schema-valid configures offers-good echoes several-listed nothing-left"
-	if got := strings.Join(names, " "); got != want || code != exitDone {
+	if got := strings.Join(names, " "); got != want || code != terminal.ExitDone {
 		t.Errorf("exit code %d: %s; want %s", code, got, want)
 	}
 	for settings, want := range map[string]string{
@@ -93,7 +95,7 @@ func TestPluginTestTakesRulesCountAndProxy(t *testing.T) {
 		var out, stderr strings.Builder
 		code := commandLine(&out, &stderr).run(t.Context(), []string{"plugin", "test", pluginBinary(t, "plugins/local"),
 			"--config", testFile(t, fmt.Sprintf(text, settings))})
-		if want == "" && code != exitDone || want != "" && (code != exitError || !strings.Contains(stderr.String(), want)) {
+		if want == "" && code != terminal.ExitDone || want != "" && (code != terminal.ExitError || !strings.Contains(stderr.String(), want)) {
 			t.Errorf("%s: exit code %d, %s", settings, code, stderr.String())
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/pluginauthor"
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/conformance"
 )
 
@@ -81,7 +83,7 @@ func testFile(t *testing.T, text string) string {
 }
 
 // checkPlugin runs the command and gives its report.
-func checkPlugin(t *testing.T, folder, text string, more ...string) (report pluginReport, code int) {
+func checkPlugin(t *testing.T, folder, text string, more ...string) (report pluginauthor.Report, code int) {
 	t.Helper()
 	var out, stderr strings.Builder
 	a := commandLine(&out, &stderr)
@@ -126,7 +128,7 @@ test {
 		t.Run(filepath.Base(folder), func(t *testing.T) {
 			t.Parallel()
 			report, code := checkPlugin(t, folder, text, "--allow-create")
-			if code != exitDone || report.Failed != 0 || report.Passed < 25 {
+			if code != terminal.ExitDone || report.Failed != 0 || report.Passed < 25 {
 				t.Errorf("exit code %d, %d passed", code, report.Passed)
 			}
 			for _, result := range report.Results {
@@ -179,7 +181,7 @@ func TestEveryRuleThatTakesAProcessIsBrokenByAPlugin(t *testing.T) {
 				"plugin-sdk/conformance/internal/faultyplugin",
 				fmt.Sprintf("provider \"faulty\" \"test\" {\n  fault = %q\n}\n", fault),
 			)
-			if code != exitError {
+			if code != terminal.ExitError {
 				t.Errorf("exit code %d", code)
 			}
 			for _, result := range report.Results {
@@ -199,7 +201,7 @@ func TestPluginTestNamesTheRulesThatItSkipped(t *testing.T) {
 	if code := a.run(
 		t.Context(),
 		[]string{"plugin", "test", pluginBinary(t, "examples/plugin-process"), "--config", file},
-	); code != exitDone {
+	); code != terminal.ExitDone {
 		t.Errorf("exit code %d\n%s", code, stderr.String())
 	}
 	for _, want := range []string{"PASS  validate-offline", "SKIP  creates",
@@ -234,13 +236,13 @@ func TestPluginTestReportsMistakesWithTheirLine(t *testing.T) {
 				testFile(t, text),
 			},
 		)
-		if code != exitError || !strings.Contains(stderr.String(), want) || !strings.Contains(stderr.String(), "test.hcl:") {
+		if code != terminal.ExitError || !strings.Contains(stderr.String(), want) || !strings.Contains(stderr.String(), "test.hcl:") {
 			t.Errorf("exit code %d; %q is missing in\n%s", code, want, stderr.String())
 		}
 	}
 }
 
-func verdictOf(report pluginReport, rule string) conformance.Verdict {
+func verdictOf(report pluginauthor.Report, rule string) conformance.Verdict {
 	n := slices.IndexFunc(report.Results, func(r conformance.Result) bool { return r.Rule == rule })
 	if n < 0 {
 		return ""

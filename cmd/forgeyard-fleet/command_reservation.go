@@ -10,6 +10,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/argument"
 	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/orders"
@@ -100,7 +101,7 @@ func (a *app) reserved(made planner.ReservationPlan, asJSON bool) error {
 		a.page().Unkept([]planner.ReservationPlan{made})
 	}
 	if made.Missing > 0 {
-		return exitStatus(exitUnresolved)
+		return terminal.ExitStatus(terminal.ExitUnresolved)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 
 	"github.com/spf13/cobra"
@@ -90,7 +91,7 @@ func (a *app) printValidation(found config.Diagnostics) error {
 		Diagnostics config.Diagnostics `json:"diagnostics"`
 	}{!found.HasErrors(), append(config.Diagnostics{}, found...)})
 	if err == nil && found.HasErrors() {
-		return exitStatus(exitError)
+		return terminal.ExitStatus(terminal.ExitError)
 	}
 	return err
 }

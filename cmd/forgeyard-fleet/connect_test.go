@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 )
 
 // Who runs the daemon has a state directory and maybe no files at all.
@@ -20,7 +22,7 @@ func TestReadingNeedsNoFleetFilesWithAState(t *testing.T) {
 		"apply",
 		"--auto-approve",
 		d.files,
-	); code != exitDone {
+	); code != terminal.ExitDone {
 		t.Fatalf("apply exits with %d:\n%s", code, out)
 	}
 	t.Chdir(t.TempDir())
@@ -33,13 +35,13 @@ func TestReadingNeedsNoFleetFilesWithAState(t *testing.T) {
 		}
 		for _, args := range [][]string{{"status"}, {"list"}, {"instance", "list"}, {"instance", "list", "--all"},
 			{"token", "list"}, {"token", "create", strings.ReplaceAll(named, " ", "-"), "--permission", "fleet.read"}} {
-			if code, out := d.run(t.Context(), strings.NewReader(""), false, append(args, flag...)...); code != exitDone {
+			if code, out := d.run(t.Context(), strings.NewReader(""), false, append(args, flag...)...); code != terminal.ExitDone {
 				t.Errorf("%s, %q exits with %d:\n%s", named, args, code, out)
 			}
 		}
 	}
 	code, out := d.run(t.Context(), strings.NewReader(""), false, "status")
-	if code != exitError {
+	if code != terminal.ExitError {
 		t.Errorf("without anything status exits with %d", code)
 	}
 	wantScreen(t, out, "--dir, --state or --server")
@@ -49,7 +51,7 @@ func TestADirectoryIsAnArgumentOrAFlagAndNotTwo(t *testing.T) {
 	d := newDesk(t)
 	for _, args := range [][]string{{"validate", d.files}, {"validate", "--dir", d.files},
 		{"validate", d.files + "/", "--dir", d.files}, {"fmt", "--check", "--dir", d.files}} {
-		if code, out := d.run(t.Context(), strings.NewReader(""), false, args...); code != exitDone {
+		if code, out := d.run(t.Context(), strings.NewReader(""), false, args...); code != terminal.ExitDone {
 			t.Errorf("%q exits with %d:\n%s", args, code, out)
 		}
 	}
@@ -59,7 +61,7 @@ func TestADirectoryIsAnArgumentOrAFlagAndNotTwo(t *testing.T) {
 	}
 	for _, command := range []string{"validate", "plan", "apply", "init", "serve", "fmt"} {
 		code, out := d.run(t.Context(), strings.NewReader(""), false, command, d.files, "--dir", other)
-		if code != exitError {
+		if code != terminal.ExitError {
 			t.Errorf("%s exits with %d", command, code)
 		}
 		wantScreen(t, out, "give only one of them")
@@ -73,7 +75,7 @@ func TestAHistoryHasALimit(t *testing.T) {
 		"need --all":       {"instance", "list", "--limit", "7"},
 	} {
 		code, out := d.run(t.Context(), strings.NewReader(""), false, args...)
-		if code != exitError {
+		if code != terminal.ExitError {
 			t.Errorf("%q exits with %d", args, code)
 		}
 		wantScreen(t, out, want)
@@ -94,7 +96,7 @@ func (d *desk) served() (url, authority string) {
 	}()
 	d.t.Cleanup(func() {
 		stop()
-		if code := <-over; code != exitDone {
+		if code := <-over; code != terminal.ExitDone {
 			d.t.Errorf("the daemon ends with %d:\n%s", code, out)
 		}
 	})
@@ -122,13 +124,13 @@ func TestPlanNotesAnotherManagerVersion(t *testing.T) {
 	d.version = "0.2.0"
 	for _, args := range [][]string{{"plan", d.files}, {"apply", "--auto-approve", d.files}} {
 		code, out := d.run(t.Context(), strings.NewReader(""), false, args...)
-		if code != exitDone {
+		if code != terminal.ExitDone {
 			t.Errorf("%q exits with %d", args, code)
 		}
 		wantScreen(t, out, note)
 	}
 	code, out := d.run(t.Context(), strings.NewReader(""), false, "status", "--dir", d.files)
-	if code != exitDone {
+	if code != terminal.ExitDone {
 		t.Errorf("status exits with %d", code)
 	}
 	wantScreen(t, out, "Manager: process ", ", version 0.1.0.")
@@ -149,18 +151,18 @@ func TestUnknownAuthorityNamesTheVariableToSet(t *testing.T) {
 		"--dir",
 		d.files,
 	)
-	if code != exitDone {
+	if code != terminal.ExitDone {
 		t.Fatalf("token create exits with %d:\n%s", code, out)
 	}
 	lines := strings.Fields(out.String())
 	d.env["FLEET_TOKEN"] = lines[len(lines)-1]
 	code, out = d.run(t.Context(), strings.NewReader(""), false, "status", "--server", url)
-	if code != exitError {
+	if code != terminal.ExitError {
 		t.Errorf("status exits with %d", code)
 	}
 	wantScreen(t, out, "set FLEET_SERVER_CA to the fingerprint of its authority")
 	d.env["FLEET_SERVER_CA"] = authority // what the remedy says works
-	if code, out = d.run(t.Context(), strings.NewReader(""), false, "status", "--server", url); code != exitDone {
+	if code, out = d.run(t.Context(), strings.NewReader(""), false, "status", "--server", url); code != terminal.ExitDone {
 		t.Errorf("with the fingerprint status exits with %d:\n%s", code, out)
 	}
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 )
 
 // The page of the command line is generated from the commands. After a change of a
@@ -37,30 +39,30 @@ func TestCommandLinePageMatchesTheCommands(t *testing.T) {
 	}
 }
 
-// exitCodes are the codes of app.go in words. Who adds one there adds it here:
+// exitCodes are the codes of terminal in words. Who adds one there adds it here:
 // TestEveryExitCodeIsExplained counts them.
 var exitCodes = []struct {
 	code int
 	when string
 }{
-	{exitDone, "Success, also if there was nothing to do."},
-	{exitError, "Error; the message is on standard error."},
+	{terminal.ExitDone, "Success, also if there was nothing to do."},
+	{terminal.ExitError, "Error; the message is on standard error."},
 	{
-		exitChanges,
+		terminal.ExitChanges,
 		"Only `plan --detailed-exitcode`: apply would change the definition, or replace or remove instances. Starting " +
 			"instances to reach the desired number doesn't count as a change.",
 	},
 	{
-		exitUnresolved,
+		terminal.ExitUnresolved,
 		"`apply`: the definition is stored, but after `--wait` something is still in progress or unknown, or needs your " +
 			"action. The output says what. `reservation create`: a part isn't available.",
 	},
-	{exitDeclined, "The question wasn't answered with `yes`. Nothing was changed."},
-	{exitInterrupted, "Interrupted by Ctrl-C or SIGTERM. The next `apply` continues."},
+	{terminal.ExitDeclined, "The question wasn't answered with `yes`. Nothing was changed."},
+	{terminal.ExitInterrupted, "Interrupted by Ctrl-C or SIGTERM. The next `apply` continues."},
 }
 
 func TestEveryExitCodeIsExplained(t *testing.T) {
-	source, err := os.ReadFile("app.go")
+	source, err := os.ReadFile(filepath.Join("terminal", "exit.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,9 +70,9 @@ func TestEveryExitCodeIsExplained(t *testing.T) {
 	for _, one := range exitCodes {
 		explained[fmt.Sprint(one.code)] = true
 	}
-	found := regexp.MustCompile(`(?m)^\texit[A-Z]\w*\s*= (\d+)`).FindAllStringSubmatch(string(source), -1)
+	found := regexp.MustCompile(`(?m)^\tExit[A-Z]\w*\s*= (\d+)`).FindAllStringSubmatch(string(source), -1)
 	if len(found) == 0 {
-		t.Fatal("no exit code was found in app.go")
+		t.Fatal("no exit code was found in terminal/exit.go")
 	}
 	for _, one := range found {
 		if !explained[one[1]] {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/argument"
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/core/api"
 	"github.com/forgeyard/forgeyard-fleet/core/problem"
 )
@@ -131,7 +132,7 @@ func TestTokenWithoutPermissionsNamesFlagAndValues(t *testing.T) {
 	d := newDesk(t)
 	want := "Error: --permission is required for token \"nobody\"; valid values, repeated or separated by commas: " +
 		"fleet.read, fleet.manage, "
-	if _, said := d.must(exitError, "token", "create", "nobody"); !strings.HasPrefix(said, want) {
+	if _, said := d.must(terminal.ExitError, "token", "create", "nobody"); !strings.HasPrefix(said, want) {
 		t.Errorf("it says %s", said)
 	}
 }
@@ -139,7 +140,7 @@ func TestTokenWithoutPermissionsNamesFlagAndValues(t *testing.T) {
 // status my-fleet, where my-fleet has the fleet files, said "no fleet files: .".
 func TestADirectoryAsArgumentSuggestsDir(t *testing.T) {
 	d := newDesk(t)
-	d.must(exitDone, "apply", "--auto-approve", d.files)
+	d.must(terminal.ExitDone, "apply", "--auto-approve", d.files)
 	t.Chdir(filepath.Dir(d.files)) // whose folder fleet has the files
 	for command, takes := range map[string]string{"status": "FLEET", "explain": "FLEET", "drain": "INSTANCE",
 		"instance show": "INSTANCE", "quarantine": "FLEET|INSTANCE|IMAGE"} {
@@ -149,58 +150,58 @@ func TestADirectoryAsArgumentSuggestsDir(t *testing.T) {
 		if command == "quarantine" {
 			args = append(args, "--auto-approve")
 		}
-		if _, said := d.must(exitError, args...); said != want {
+		if _, said := d.must(terminal.ExitError, args...); said != want {
 			t.Errorf("%v says %s", args, said)
 		}
 		delete(d.env, "FLEET_STATE_DIR") // the files here would have to name the installation
-		if _, said := d.must(exitError, args...); said != want {
+		if _, said := d.must(terminal.ExitError, args...); said != want {
 			t.Errorf("without a state directory %v says %s", args, said)
 		}
 		d.env["FLEET_STATE_DIR"] = filepath.Join(filepath.Dir(d.files), "state")
 	}
-	if _, said := d.must(exitError, "status", "elsewhere"); strings.Contains(said, "directory") {
+	if _, said := d.must(terminal.ExitError, "status", "elsewhere"); strings.Contains(said, "directory") {
 		t.Errorf("status of no directory says %s", said)
 	}
 }
 
 func TestListsOfAnUnknownFleetFail(t *testing.T) {
 	d := newDesk(t)
-	d.must(exitDone, "apply", "--auto-approve", d.files)
+	d.must(terminal.ExitDone, "apply", "--auto-approve", d.files)
 	for _, line := range []string{"events --fleet nofleet", "events --json --fleet nofleet",
 		"instance list --fleet nofleet", "instance list --all --fleet nofleet", "instance list --json --fleet nofleet"} {
-		out, said := d.must(exitError, strings.Fields(line)...)
+		out, said := d.must(terminal.ExitError, strings.Fields(line)...)
 		if out != "" ||
 			said != "Error: fleet \"nofleet\" not found; no fleets exist. Add a fleet block and run:\n  "+
 				"forgeyard-fleet apply\n" {
 			t.Errorf("%s says %q and %q", line, out, said)
 		}
 	}
-	d.must(exitDone, "events")
+	d.must(terminal.ExitDone, "events")
 }
 
 // Every other order asks before it does what can't be taken back.
 func TestKeysAreRotatedAndDeletedOnlyAfterAYes(t *testing.T) {
 	d := newDesk(t)
-	d.must(exitDone, "apply", "--auto-approve", d.files)
-	list := func() string { out, _ := d.must(exitDone, "key", "list", "--json"); return out }
+	d.must(terminal.ExitDone, "apply", "--auto-approve", d.files)
+	list := func() string { out, _ := d.must(terminal.ExitDone, "key", "list", "--json"); return out }
 	before := list()
 	for _, args := range [][]string{{"key", "rotate", "ownership"}, {"key", "delete", "x"}} {
 		if code, out := d.run(
 			t.Context(),
 			strings.NewReader("no\n"),
 			true,
-			args...); code != exitDeclined || !strings.Contains(out.String(), "This can't be undone.") ||
+			args...); code != terminal.ExitDeclined || !strings.Contains(out.String(), "This can't be undone.") ||
 			!strings.Contains(out.String(), "Nothing was changed.") {
 			t.Errorf("%v exits with %d:\n%s", args, code, out)
 		}
-		if _, said := d.must(exitError, args...); !strings.Contains(said, "--auto-approve") {
+		if _, said := d.must(terminal.ExitError, args...); !strings.Contains(said, "--auto-approve") {
 			t.Errorf("%v without a terminal: %s", args, said)
 		}
 	}
 	if after := list(); after != before {
 		t.Errorf("the keys were\n%s\nand are\n%s", before, after)
 	}
-	d.must(exitDone, "key", "rotate", "ownership", "--auto-approve")
+	d.must(terminal.ExitDone, "key", "rotate", "ownership", "--auto-approve")
 	if list() == before {
 		t.Error("the key is the old one")
 	}

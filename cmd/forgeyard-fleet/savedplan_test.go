@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
@@ -51,11 +52,11 @@ func (d *desk) must(want int, args ...string) (out, errors string) {
 func TestASavedPlanIsShownAsItWasPlannedAndAppliedOnce(t *testing.T) {
 	d := newDesk(t)
 	file := filepath.Join(t.TempDir(), "ci.plan")
-	planned, _ := d.must(exitChanges, "plan", "--detailed-exitcode", "--out", file, d.files)
+	planned, _ := d.must(terminal.ExitChanges, "plan", "--detailed-exitcode", "--out", file, d.files)
 
 	elsewhere := newDesk(t) // another machine: no files, no state, no plugins
 	elsewhere.env = map[string]string{}
-	shown, origin := elsewhere.must(exitDone, "show", file)
+	shown, origin := elsewhere.must(terminal.ExitDone, "show", file)
 	if shown != planned {
 		t.Errorf("planned\n%s\nshown\n%s", planned, shown)
 	}
@@ -63,9 +64,9 @@ func TestASavedPlanIsShownAsItWasPlannedAndAppliedOnce(t *testing.T) {
 		t.Errorf("on standard error is %q", origin)
 	}
 	d.wantApplied(false)
-	d.must(exitDone, "apply", "--auto-approve", file)
+	d.must(terminal.ExitDone, "apply", "--auto-approve", file)
 	d.wantApplied(true)
-	_, refused := d.must(exitError, "apply", "--auto-approve", file)
+	_, refused := d.must(terminal.ExitError, "apply", "--auto-approve", file)
 	if !strings.Contains(refused, "the plan was used already: ") || strings.Count(refused, "\n") != 1 {
 		t.Errorf("the second use: %s", refused)
 	}
@@ -74,22 +75,22 @@ func TestASavedPlanIsShownAsItWasPlannedAndAppliedOnce(t *testing.T) {
 // It showed "No changes.", and then that it is stale: the first was of another day.
 func TestAPlanThatIsStaleOrUsedIsRefusedBeforeItIsShownAndAsked(t *testing.T) {
 	d := newDesk(t)
-	d.must(exitDone, "apply", "--auto-approve", d.files)
+	d.must(terminal.ExitDone, "apply", "--auto-approve", d.files)
 	stale, used := filepath.Join(t.TempDir(), "stale.plan"), filepath.Join(t.TempDir(), "used.plan")
-	d.must(exitDone, "plan", "--out", stale, d.files)
+	d.must(terminal.ExitDone, "plan", "--out", stale, d.files)
 	more := "policy {\n  gpu = false\n}\n"
 	if err := os.WriteFile(filepath.Join(d.files, "more.hcl"), []byte(more), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	d.must(exitDone, "plan", "--out", used, d.files)
-	d.must(exitDone, "apply", "--auto-approve", used)
+	d.must(terminal.ExitDone, "plan", "--out", used, d.files)
+	d.must(terminal.ExitDone, "apply", "--auto-approve", used)
 	for file, want := range map[string]string{stale: "the plan is stale: ", used: "the plan was used already: "} {
-		out, errors := d.must(exitError, "apply", file)
+		out, errors := d.must(terminal.ExitError, "apply", file)
 		if out != "" || !strings.HasPrefix(errors, "Error: "+want) || strings.Count(errors, "\n") != 1 {
 			t.Errorf("%s: it says\n%s%s", want, out, errors)
 		}
 	}
-	out, _ := d.must(exitError, "apply", "--json", "--auto-approve", stale)
+	out, _ := d.must(terminal.ExitError, "apply", "--json", "--auto-approve", stale)
 	if types, last := jsonLines(t, out); strings.Join(types, " ") != "version summary" || last["outcome"] != "error" {
 		t.Errorf("for programs it says\n%s", out)
 	}
@@ -98,8 +99,8 @@ func TestAPlanThatIsStaleOrUsedIsRefusedBeforeItIsShownAndAsked(t *testing.T) {
 func TestShowAsJSONIsThePlanAsJSON(t *testing.T) {
 	d := newDesk(t)
 	file := filepath.Join(t.TempDir(), "ci.plan")
-	planned, _ := d.must(exitDone, "plan", "--json", "--out", file, d.files)
-	shown, _ := d.must(exitDone, "show", "--json", file)
+	planned, _ := d.must(terminal.ExitDone, "plan", "--json", "--out", file, d.files)
+	shown, _ := d.must(terminal.ExitDone, "show", "--json", file)
 	if shown != planned || !json.Valid([]byte(shown)) {
 		t.Errorf("planned\n%s\nshown\n%s", planned, shown)
 	}
@@ -108,7 +109,7 @@ func TestShowAsJSONIsThePlanAsJSON(t *testing.T) {
 func TestWhatCannotGoWithASavedPlanIsSaid(t *testing.T) {
 	d := newDesk(t)
 	file := filepath.Join(t.TempDir(), "ci.plan")
-	d.must(exitDone, "plan", "--out", file, d.files)
+	d.must(terminal.ExitDone, "plan", "--out", file, d.files)
 	hcl := filepath.Join(d.files, "fleet.hcl")
 	before, _ := os.ReadFile(hcl)
 	for _, test := range []struct {
@@ -123,7 +124,7 @@ func TestWhatCannotGoWithASavedPlanIsSaid(t *testing.T) {
 		{[]string{"plan", "--out", hcl, d.files}, "is not a plan file; nothing was written"},
 		{[]string{"plan", "--out", filepath.Join(d.files, "missing", "plan"), d.files}, "no such file"},
 	} {
-		out, errors := d.must(exitError, test.args...)
+		out, errors := d.must(terminal.ExitError, test.args...)
 		if !strings.Contains(errors, test.want) || strings.Count(errors, "\n") != 1 || out != "" {
 			t.Errorf("%v says\n%s%s", test.args, out, errors)
 		}
@@ -137,12 +138,12 @@ func TestWhatCannotGoWithASavedPlanIsSaid(t *testing.T) {
 // A plan is bound to its installation by name and by key, wherever --state leads.
 func TestAPlanIsNotAppliedToAnotherInstallation(t *testing.T) {
 	d, twin := newDesk(t), newDesk(t)
-	d.must(exitDone, "apply", "--auto-approve", d.files)
-	twin.must(exitDone, "apply", "--auto-approve", twin.files)
+	d.must(terminal.ExitDone, "apply", "--auto-approve", d.files)
+	twin.must(terminal.ExitDone, "apply", "--auto-approve", twin.files)
 	file := filepath.Join(t.TempDir(), "ci.plan")
-	d.must(exitDone, "plan", "--out", file, d.files)
+	d.must(terminal.ExitDone, "plan", "--out", file, d.files)
 	if _, errors := twin.must(
-		exitError,
+		terminal.ExitError,
 		"apply",
 		"--auto-approve",
 		file,
@@ -160,9 +161,9 @@ func TestAPlanIsNotAppliedToAnotherInstallation(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	other.must(exitDone, "apply", "--auto-approve", other.files)
+	other.must(terminal.ExitDone, "apply", "--auto-approve", other.files)
 	if _, errors := other.must(
-		exitError,
+		terminal.ExitError,
 		"apply",
 		"--auto-approve",
 		file,
@@ -193,7 +194,7 @@ func jsonLines(t *testing.T, out string) (types []string, last map[string]any) {
 
 func TestAnApplyForProgramsIsLinesOfJSONAlone(t *testing.T) {
 	d := newDesk(t)
-	out, errors := d.must(exitDone, "apply", "--json", "--auto-approve", d.files)
+	out, errors := d.must(terminal.ExitDone, "apply", "--json", "--auto-approve", d.files)
 	types, last := jsonLines(t, out)
 	if got := strings.Join(types, " "); got != "version plan applied summary" || errors != "" {
 		t.Errorf("the lines are %s; on standard error is %q", got, errors)
@@ -205,7 +206,7 @@ func TestAnApplyForProgramsIsLinesOfJSONAlone(t *testing.T) {
 
 func TestAnApplyForProgramsAsksNobodyAndEndsWithItsError(t *testing.T) {
 	d := newDesk(t)
-	out, errors := d.must(exitError, "apply", "--json", d.files)
+	out, errors := d.must(terminal.ExitError, "apply", "--json", d.files)
 	types, last := jsonLines(t, out)
 	if got := strings.Join(types, " "); got != "version plan summary" {
 		t.Errorf("the lines are %s", got)
@@ -220,7 +221,7 @@ func TestAnApplyForProgramsAsksNobodyAndEndsWithItsError(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(d.files, "more.hcl"), []byte("fleet \"x\" {\n}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out, errors = d.must(exitError, "apply", "--json", "--auto-approve", d.files)
+	out, errors = d.must(terminal.ExitError, "apply", "--json", "--auto-approve", d.files)
 	if types, last := jsonLines(
 		t,
 		out,
@@ -252,7 +253,7 @@ func TestEachMoveOfAnInstanceIsALine(t *testing.T) {
 		},
 		false,
 	)
-	if got := l.sumUp(context.Background(), err); got != exitStatus(exitUnresolved) {
+	if got := l.sumUp(context.Background(), err); got != terminal.ExitStatus(terminal.ExitUnresolved) {
 		t.Errorf("it ends with %v", got)
 	}
 	want := `{"type":"version","at":"2026-05-04T10:20:30Z","format":1,"version":"0.1.0"}
@@ -272,7 +273,7 @@ func TestValidateForProgramsTellsMistakesAsItsResult(t *testing.T) {
 		more  string
 		code  int
 		valid bool
-	}{{"", exitDone, true}, {"fleet \"x\" {\n}\n", exitError, false}, {"fleet {", exitError, false}} {
+	}{{"", terminal.ExitDone, true}, {"fleet \"x\" {\n}\n", terminal.ExitError, false}, {"fleet {", terminal.ExitError, false}} {
 		if err := os.WriteFile(filepath.Join(d.files, "more.hcl"), []byte(test.more), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -335,7 +336,7 @@ func TestFailedReadWritesOnlyToStandardError(t *testing.T) {
 		{"instance", "show", "--json", "--dir", d.files, "x"}, {"plan", "--json", filepath.Join(d.files, "missing")},
 		{"show", "--json", d.files},
 	} {
-		if out, errors := d.must(exitError, args...); out != "" || !strings.HasPrefix(errors, "Error: ") {
+		if out, errors := d.must(terminal.ExitError, args...); out != "" || !strings.HasPrefix(errors, "Error: ") {
 			t.Errorf("%v says %q and %q", args, out, errors)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
@@ -14,7 +15,7 @@ import (
 // withInstances has a desk's installation hold instances of fleet.demo.
 func (d *desk) withInstances(ids ...fleet.CapacityInstanceID) {
 	d.t.Helper()
-	d.must(exitDone, "apply", "--auto-approve", d.files)
+	d.must(terminal.ExitDone, "apply", "--auto-approve", d.files)
 	s, err := store.Open(d.t.Context(), filepath.Join(d.env["FLEET_STATE_DIR"], "fleet.db"))
 	if err != nil {
 		d.t.Fatal(err)
@@ -68,32 +69,32 @@ func TestEveryCommandTakesAShortInstanceID(t *testing.T) {
 	const twin = fleet.CapacityInstanceID("01jabcdefghjkmnpqscet6vksb")
 	d := newDesk(t)
 	d.withInstances(one, other, twin)
-	if out, _ := d.must(exitDone, "events"); !strings.Contains(out, "demo "+render.ShortID(one)) {
+	if out, _ := d.must(terminal.ExitDone, "events"); !strings.Contains(out, "demo "+render.ShortID(one)) {
 		t.Fatalf("events shows\n%s", out)
 	}
 	for _, shown := range []string{render.ShortID(one), "cet6vksa", "CET6VKSA"} {
-		if out, _ := d.must(exitDone, "instance", "show", shown); !strings.HasPrefix(out, string(one)) {
+		if out, _ := d.must(terminal.ExitDone, "instance", "show", shown); !strings.HasPrefix(out, string(one)) {
 			t.Errorf("instance show %s:\n%s", shown, out)
 		}
 		for _, args := range [][]string{{"pin"}, {"pin", "--clear"}, {"quarantine", "--auto-approve"},
 			{"quarantine", "--clear", "--auto-approve"}} {
-			if out, _ := d.must(exitDone, append(args, shown)...); !strings.Contains(out, string(one)) {
+			if out, _ := d.must(terminal.ExitDone, append(args, shown)...); !strings.Contains(out, string(one)) {
 				t.Errorf("%v %s:\n%s", args, shown, out)
 			}
 		}
 		for _, line := range []string{"drain", "drain --force", "instance replace", "instance resolve --gone",
 			"instance resolve --created x"} {
 			code, out := d.run(t.Context(), strings.NewReader("no\n"), true, append(strings.Fields(line), shown)...)
-			if code != exitDeclined || !strings.Contains(out.String(), string(one)) {
+			if code != terminal.ExitDeclined || !strings.Contains(out.String(), string(one)) {
 				t.Errorf("%s %s exits with %d:\n%s", line, shown, code, out)
 			}
 		}
-		d.must(exitDone, "instance", "list", "--all", "--before", shown)
+		d.must(terminal.ExitDone, "instance", "list", "--all", "--before", shown)
 	}
 	for _, line := range []string{"instance show", "pin", "pin --clear", "quarantine --auto-approve",
 		"drain --auto-approve", "instance replace --auto-approve", "instance resolve --gone --auto-approve",
 		"instance list --all --before"} {
-		_, said := d.must(exitError, append(strings.Fields(line), render.ShortID(other))...)
+		_, said := d.must(terminal.ExitError, append(strings.Fields(line), render.ShortID(other))...)
 		if !strings.Contains(said, "2 instances have an id that begins or ends with") ||
 			!strings.Contains(said, string(other)+"  fleet.demo, healthy") ||
 			!strings.Contains(said, string(twin)) {
@@ -107,7 +108,7 @@ func TestAMisspeltFleetQuarantinesNoInstance(t *testing.T) {
 	d.withInstances("01jabcdefghjkmnpqrcet6vksa")
 	for _, word := range []string{"vksa", "01jabcd", "dem"} {
 		if _, said := d.must(
-			exitError,
+			terminal.ExitError,
 			"quarantine",
 			"--auto-approve",
 			word,

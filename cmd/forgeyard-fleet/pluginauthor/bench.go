@@ -1,4 +1,4 @@
-package main
+package pluginauthor
 
 import (
 	"context"
@@ -19,19 +19,19 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/conformance"
 )
 
-// pluginBench starts a plugin's binary for the conformance kit, as the manager
+// bench starts a plugin's binary for the conformance kit, as the manager
 // does, in a folder of its own.
-type pluginBench struct {
+type bench struct {
 	folder string // removed by close
 	launch pluginhost.Launch
 	lookup func(string) (string, bool)
 	trap   *proxyTrap
 }
 
-// newPluginBench copies the binary, so that a build meanwhile changes nothing and
+// newBench copies the binary, so that a build meanwhile changes nothing and
 // the folder that it was built in may belong to anybody.
-func newPluginBench(binary string, lookup func(string) (string, bool)) (bench *pluginBench, err error) {
-	b := &pluginBench{lookup: lookup}
+func newBench(binary string, lookup func(string) (string, bool)) (made *bench, err error) {
+	b := &bench{lookup: lookup}
 	if b.folder, err = os.MkdirTemp("", "ffkit"); err != nil {
 		return nil, fmt.Errorf("create a directory for the test: %w", err)
 	}
@@ -57,13 +57,13 @@ func newPluginBench(binary string, lookup func(string) (string, bool)) (bench *p
 	return b, nil
 }
 
-func (b *pluginBench) close() error {
+func (b *bench) close() error {
 	b.trap.close()
 	return os.RemoveAll(b.folder)
 }
 
 // stateDir is the plugin's cache.
-func (b *pluginBench) stateDir() string { return filepath.Join(b.folder, "state") }
+func (b *bench) stateDir() string { return filepath.Join(b.folder, "state") }
 
 // copyExecutable gives the digest of what was copied.
 func copyExecutable(from, to string) (string, error) {
@@ -88,7 +88,7 @@ func copyExecutable(from, to string) (string, error) {
 }
 
 // describe asks the plugin what it is.
-func (b *pluginBench) describe(ctx context.Context) (info pluginhost.Info, err error) {
+func (b *bench) describe(ctx context.Context) (info pluginhost.Info, err error) {
 	launch := b.launch
 	launch.LookupEnv = b.lookup
 	process, err := pluginhost.Start(ctx, launch)
@@ -103,12 +103,12 @@ func (b *pluginBench) describe(ctx context.Context) (info pluginhost.Info, err e
 const stopGrace = 5 * time.Second
 
 // Processes says that each start is a process.
-func (b *pluginBench) Processes() bool { return true }
+func (b *bench) Processes() bool { return true }
 
 // Start implements conformance.Launcher. Offline, every proxy that the
 // environment names is a trap: a plugin that is well behaved behind a proxy is
 // noticed there.
-func (b *pluginBench) Start(ctx context.Context, offline bool) (conformance.Running, error) {
+func (b *bench) Start(ctx context.Context, offline bool) (conformance.Running, error) {
 	r := &benchProcess{}
 	launch := b.launch
 	launch.LookupEnv, launch.OnOutput = b.lookup, r.recordOutput

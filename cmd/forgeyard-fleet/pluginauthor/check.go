@@ -1,4 +1,4 @@
-package main
+package pluginauthor
 
 import (
 	"context"
@@ -10,14 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/conformance"
 )
 
-func (a *app) pluginTestCommand() *cobra.Command {
-	var o pluginTestFlags
+func (s Session) TestCommand() *cobra.Command {
+	var o testFlags
 	c := &cobra.Command{
 		Use:   "test BINARY --config FILE",
 		Short: "Test a plugin against the plugin contract",
@@ -32,7 +33,7 @@ func (a *app) pluginTestCommand() *cobra.Command {
 			if o.file == "" {
 				return errors.New("--config FILE is required: a file with the provider block to test with")
 			}
-			return a.testPlugin(c.Context(), args[0], o)
+			return s.testPlugin(c.Context(), args[0], o)
 		},
 	}
 	c.Flags().StringVar(&o.file, "config", "", "file with the provider, instance and test blocks")
@@ -43,8 +44,8 @@ func (a *app) pluginTestCommand() *cobra.Command {
 	return c
 }
 
-// pluginTestFlags are how a plugin is tested.
-type pluginTestFlags struct {
+// testFlags are how a plugin is tested.
+type testFlags struct {
 	file           string
 	rules          []string
 	create, asJSON bool
@@ -58,8 +59,8 @@ func ruleNames() []string {
 	return names
 }
 
-// pluginReport is the result for programs.
-type pluginReport struct {
+// Report is the result for programs.
+type Report struct {
 	Plugin  string               `json:"plugin"`
 	Version string               `json:"version"`
 	Passed  int                  `json:"passed"`
@@ -68,7 +69,7 @@ type pluginReport struct {
 	Results []conformance.Result `json:"results"`
 }
 
-func (r *pluginReport) add(result conformance.Result) {
+func (r *Report) add(result conformance.Result) {
 	r.Results = append(r.Results, result)
 	switch result.Verdict {
 	case conformance.Pass:
@@ -80,42 +81,42 @@ func (r *pluginReport) add(result conformance.Result) {
 	}
 }
 
-func (a *app) testPlugin(ctx context.Context, binary string, o pluginTestFlags) (err error) {
-	bench, err := newPluginBench(binary, a.lookupEnv)
+func (s Session) testPlugin(ctx context.Context, binary string, o testFlags) (err error) {
+	under, err := newBench(binary, s.LookupEnv)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, bench.close()) }()
-	info, err := bench.describe(ctx)
+	defer func() { err = errors.Join(err, under.close()) }()
+	info, err := under.describe(ctx)
 	if err != nil {
 		return err
 	}
-	options, err := a.testOptions(ctx, bench, info, o.file)
+	options, err := s.testOptions(ctx, under, info, o.file)
 	if err != nil {
 		return err
 	}
 	options.AllowCreate, options.Only = o.create, o.rules
-	if a.errTerminal {
-		options.Begun = func(rule string) { fmt.Fprintf(a.err, "\r\x1b[K%s …", rule) }
-		defer fmt.Fprint(a.err, "\r\x1b[K")
+	if s.ErrTerminal {
+		options.Begun = func(rule string) { fmt.Fprintf(s.Err, "\r\x1b[K%s …", rule) }
+		defer fmt.Fprint(s.Err, "\r\x1b[K")
 	}
-	report := pluginReport{Plugin: info.Schemas.Name, Version: info.Schemas.Version}
-	err = conformance.Run(ctx, bench, options, func(result conformance.Result) {
+	report := Report{Plugin: info.Schemas.Name, Version: info.Schemas.Version}
+	err = conformance.Run(ctx, under, options, func(result conformance.Result) {
 		report.add(result)
-		if a.errTerminal {
-			fmt.Fprint(a.err, "\r\x1b[K")
+		if s.ErrTerminal {
+			fmt.Fprint(s.Err, "\r\x1b[K")
 		}
 		if !o.asJSON {
-			a.showRule(result)
+			s.showRule(result)
 		}
 	})
 	if err != nil {
 		return err
 	}
 	if o.asJSON {
-		err = a.printJSON(report)
+		err = s.Page.JSON(report)
 	} else {
-		a.printf(
+		s.Page.Printf(
 			"\nPlugin %s %s: %d passed, %d failed, %d skipped.\n",
 			report.Plugin,
 			report.Version,
@@ -124,33 +125,33 @@ func (a *app) testPlugin(ctx context.Context, binary string, o pluginTestFlags) 
 			report.Skipped,
 		)
 		if !o.create {
-			a.printf("Rules that create instances were skipped; pass --allow-create to check them.\n")
+			s.Page.Printf("Rules that create instances were skipped; pass --allow-create to check them.\n")
 		}
 	}
 	if err == nil && report.Failed > 0 {
-		return exitStatus(exitError)
+		return terminal.ExitStatus(terminal.ExitError)
 	}
 	return err
 }
 
 // showRule is one rule with what was found.
-func (a *app) showRule(r conformance.Result) {
-	a.printf("%s  %-22s %6.1fs  %s\n", r.Verdict, r.Rule, r.Seconds, r.Says)
+func (s Session) showRule(r conformance.Result) {
+	s.Page.Printf("%s  %-22s %6.1fs  %s\n", r.Verdict, r.Rule, r.Seconds, r.Says)
 	if r.Reason != "" {
-		a.printf("      %s\n", strings.ReplaceAll(r.Reason, "\n", "\n      "))
+		s.Page.Printf("      %s\n", strings.ReplaceAll(r.Reason, "\n", "\n      "))
 	}
 	if len(r.Log) > 0 {
-		a.printf("      The plugin's log meanwhile:\n")
+		s.Page.Printf("      The plugin's log meanwhile:\n")
 	}
 	for _, line := range r.Log {
-		a.printf("        %s\n", line)
+		s.Page.Printf("        %s\n", line)
 	}
 }
 
 // testOptions reads the file of the test, with the secrets that it refers to.
-func (a *app) testOptions(
+func (s Session) testOptions(
 	ctx context.Context,
-	bench *pluginBench,
+	under *bench,
 	info pluginhost.Info,
 	file string,
 ) (conformance.Options, error) {
@@ -159,16 +160,16 @@ func (a *app) testOptions(
 		return conformance.Options{}, fmt.Errorf("read the test configuration: %w", err)
 	}
 	test, found := config.LoadPluginTest(config.Source{Name: file, Bytes: content}, info.Schemas)
-	if err := a.report(found); err != nil {
+	if err := s.Warn(found); err != nil {
 		return conformance.Options{}, err
 	}
-	provider, err := secret.FromEnvironment(a.lookupEnv).Resolve(ctx, test.Provider)
+	provider, err := secret.FromEnvironment(s.LookupEnv).Resolve(ctx, test.Provider)
 	if err != nil {
 		return conformance.Options{}, fmt.Errorf("read the secrets of %s: %w", file, err)
 	}
-	bench.launch.Plugin, bench.launch.Env = info.Schemas.Name, test.Env
+	under.launch.Plugin, under.launch.Env = info.Schemas.Name, test.Env
 	options := conformance.Options{
-		Provider: provider.Body, Instance: test.Instance, StateDir: bench.stateDir(),
+		Provider: provider.Body, Instance: test.Instance, StateDir: under.stateDir(),
 		Assets: test.Assets, Image: test.Image, OS: test.Platform.OS, Arch: test.Platform.Arch,
 		AgentURL: test.AgentURL, AgentSHA256: test.AgentSHA256, Patience: test.Patience,
 	}

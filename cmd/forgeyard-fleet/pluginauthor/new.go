@@ -1,4 +1,4 @@
-package main
+package pluginauthor
 
 import (
 	"embed"
@@ -31,7 +31,7 @@ const sdkModule = "github.com/forgeyard/forgeyard-fleet/plugin-sdk"
 // newPluginName is what the SDK takes for a plugin's name.
 var newPluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
 
-func (a *app) pluginNewCommand() *cobra.Command {
+func (s Session) NewCommand() *cobra.Command {
 	var sdk string
 	c := &cobra.Command{
 		Use:   "new NAME --sdk DIR",
@@ -47,7 +47,7 @@ func (a *app) pluginNewCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.printf(
+			s.Page.Printf(
 				"Wrote %s: a plugin that builds and passes its tests. Add a LICENSE.\n\nNext steps:\n  cd %[1]s\n  go test "+
 					"./...\n  go build -o bin/%[1]s .\n"+
 					"  forgeyard-fleet plugin test bin/%[1]s --config testdata/plugin.hcl --allow-create\n",

@@ -1,4 +1,4 @@
-package main
+package pluginauthor
 
 import (
 	"bufio"
@@ -23,8 +23,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
-// pluginCallFlags are what one call is made with.
-type pluginCallFlags struct {
+// callFlags are what one call is made with.
+type callFlags struct {
 	file, key, id, installation string
 	create, force, wait         bool
 }
@@ -35,8 +35,8 @@ var pluginCalls = map[string]func(pluginCall, context.Context) error{
 	"provision": pluginCall.provision, "terminate": pluginCall.terminate,
 }
 
-func (a *app) pluginCallCommand() *cobra.Command {
-	var o pluginCallFlags
+func (s Session) CallCommand() *cobra.Command {
+	var o callFlags
 	c := &cobra.Command{
 		Use:   "call BINARY inspect|offers|check|provision|terminate --config FILE",
 		Short: "Make one call of a plugin, to debug it",
@@ -51,7 +51,7 @@ func (a *app) pluginCallCommand() *cobra.Command {
 			if o.file == "" {
 				return errors.New("--config FILE is required: a file with the provider block to use")
 			}
-			return a.callPlugin(c.Context(), args[0], args[1], o)
+			return s.callPlugin(c.Context(), args[0], args[1], o)
 		},
 	}
 	c.Flags().StringVar(&o.file, "config", "", "file with the provider, instance and test blocks")
@@ -65,7 +65,7 @@ func (a *app) pluginCallCommand() *cobra.Command {
 }
 
 // callPlugin makes one call of a plugin.
-func (a *app) callPlugin(ctx context.Context, binary, name string, o pluginCallFlags) (err error) {
+func (s Session) callPlugin(ctx context.Context, binary, name string, o callFlags) (err error) {
 	call, known := pluginCalls[name]
 	switch {
 	case !known:
@@ -75,35 +75,35 @@ func (a *app) callPlugin(ctx context.Context, binary, name string, o pluginCallF
 	case name == "terminate" && o.key == "" && o.id == "":
 		return errors.New("terminate needs --key KEY, --id ID or both: a new instance has both in the answer of provision")
 	}
-	bench, err := newPluginBench(binary, a.lookupEnv)
+	under, err := newBench(binary, s.LookupEnv)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, bench.close()) }()
-	info, err := bench.describe(ctx)
+	defer func() { err = errors.Join(err, under.close()) }()
+	info, err := under.describe(ctx)
 	if err != nil {
 		return err
 	}
-	options, err := a.testOptions(ctx, bench, info, o.file)
+	options, err := s.testOptions(ctx, under, info, o.file)
 	if err != nil {
 		return err
 	}
-	running, err := bench.Start(ctx, false)
+	running, err := under.Start(ctx, false)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, running.Stop()) }()
 	if o.wait {
-		a.waitForDebugger(running)
+		s.waitForDebugger(running)
 	}
 	made := pluginCall{
-		flags: o, info: info, options: options.WithDefaults(), connection: running.Connection(), out: a.out,
+		flags: o, info: info, options: options.WithDefaults(), connection: running.Connection(), out: s.Page.Out,
 	}
 	if err = made.configure(ctx); err == nil {
 		err = call(made, ctx)
 	}
 	for _, line := range running.Said() {
-		fmt.Fprintln(a.err, terminal.Printable(line.Text))
+		fmt.Fprintln(s.Err, terminal.Printable(line.Text))
 	}
 	return withClass(err)
 }
@@ -119,17 +119,17 @@ func withClass(err error) error {
 }
 
 // waitForDebugger says which process the plugin is, and waits for a line.
-func (a *app) waitForDebugger(running conformance.Running) {
+func (s Session) waitForDebugger(running conformance.Running) {
 	if process, ok := running.(*benchProcess); ok {
-		fmt.Fprintf(a.err, "The plugin is process %s. Attach a debugger, for example:\n\n  dlv attach %[1]s\n\n"+
+		fmt.Fprintf(s.Err, "The plugin is process %s. Attach a debugger, for example:\n\n  dlv attach %[1]s\n\n"+
 			"Then press Enter.\n", process.process.PID())
 	}
-	_, _ = bufio.NewReader(a.in).ReadString('\n') // the end of the input counts as Enter
+	_, _ = bufio.NewReader(s.In).ReadString('\n') // the end of the input counts as Enter
 }
 
 // pluginCall is one call with what it needs.
 type pluginCall struct {
-	flags      pluginCallFlags
+	flags      callFlags
 	info       pluginhost.Info
 	options    conformance.Options
 	connection grpc.ClientConnInterface
