@@ -43,8 +43,9 @@ func (a *app) applyCommand() *cobra.Command {
 			if !flags.asJSON {
 				return a.apply(c, args, flags, &applyWords{app: a, wait: flags.wait})
 			}
-			lines := newApplyLines(a)
-			return lines.sumUp(c.Context(), a.apply(c, args, flags, lines))
+			lines := render.NewApplyLines(a.page(), a.version)
+			err := a.apply(c, args, flags, lines)
+			return lines.SumUp(exitCode(c.Context(), err), err)
 		},
 	}
 	flags.variables.register(c.Flags())
@@ -59,14 +60,14 @@ func (a *app) applyCommand() *cobra.Command {
 
 // applyReport tells what happens during an apply.
 type applyReport interface {
-	// planned tells what would be done, with the warnings about it.
-	planned(plans.Plan) error
-	applied(plans.Receipt)
-	observe(progress.Progress)
-	// watched ends what observe began, however that came.
-	watched()
-	// ended tells how the wait ended; its error is the command's exit status.
-	ended(o progress.Outcome, daemon bool) error
+	// Planned tells what would be done, with the warnings about it.
+	Planned(plans.Plan) error
+	Applied(plans.Receipt)
+	Observe(progress.Progress)
+	// Watched ends what Observe began, however that came.
+	Watched()
+	// Ended tells how the wait ended; its error is the command's exit status.
+	Ended(o progress.Outcome, daemon bool) error
 }
 
 // applyTask is what is to be applied: files, or a saved plan of them.
@@ -127,17 +128,17 @@ func (a *app) apply(c *cobra.Command, args []string, flags applyFlags, report ap
 		return err
 	}
 	ctx := caller(c)
-	service, err := a.writer(ctx, task.options)
+	service, err := a.finder().Writer(ctx, task.options)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, service.close()) }()
+	defer func() { err = errors.Join(err, service.Close()) }()
 	a.tellVersion(service)
 	plan, err := task.plan(ctx, service)
 	if err != nil {
 		return err
 	}
-	if err := report.planned(plan); err != nil {
+	if err := report.Planned(plan); err != nil {
 		return err
 	}
 	if plan.HasChanges() && !flags.autoApprove {
@@ -145,14 +146,14 @@ func (a *app) apply(c *cobra.Command, args []string, flags applyFlags, report ap
 			return err
 		}
 	}
-	if service.embedded != nil {
-		return a.applyHere(ctx, service.embedded, task, plan, flags.wait, report)
+	if service.Embedded != nil {
+		return a.applyHere(ctx, service.Embedded, task, plan, flags.wait, report)
 	}
 	receipt, err := service.Apply(ctx, task.submission, plan.Approval)
 	if err != nil {
 		return err
 	}
-	report.applied(receipt)
+	report.Applied(receipt)
 	return await(ctx, service, receipt, flags.wait, true, report)
 }
 
@@ -200,7 +201,7 @@ func (a *app) applyHere(
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	report.applied(receipt)
+	report.Applied(receipt)
 	return a.manage(ctx, m, listener, func(watching context.Context) error {
 		return await(watching, m, receipt, wait, false, report)
 	})
@@ -243,12 +244,12 @@ func await(
 	daemon bool,
 	report applyReport,
 ) error {
-	outcome, err := progress.Await(ctx, s, receipt.Serial, wait, report.observe)
-	report.watched()
+	outcome, err := progress.Await(ctx, s, receipt.Serial, wait, report.Observe)
+	report.Watched()
 	if err != nil {
 		return err
 	}
-	return report.ended(outcome, daemon)
+	return report.Ended(outcome, daemon)
 }
 
 // applyWords is an apply in words for people.
@@ -258,7 +259,7 @@ type applyWords struct {
 	progress *render.ProgressLines
 }
 
-func (w *applyWords) planned(p plans.Plan) error {
+func (w *applyWords) Planned(p plans.Plan) error {
 	if err := w.app.report(p.Warnings); err != nil {
 		return err
 	}
@@ -266,24 +267,13 @@ func (w *applyWords) planned(p plans.Plan) error {
 	return nil
 }
 
-func (w *applyWords) applied(plans.Receipt) { w.progress = w.app.page().NewProgressLines() }
+func (w *applyWords) Applied(plans.Receipt) { w.progress = w.app.page().NewProgressLines() }
 
-func (w *applyWords) observe(p progress.Progress) { w.progress.Observe(p) }
+func (w *applyWords) Observe(p progress.Progress) { w.progress.Observe(p) }
 
-func (w *applyWords) watched() { w.progress.End() }
+func (w *applyWords) Watched() { w.progress.End() }
 
-func (w *applyWords) ended(o progress.Outcome, daemon bool) error {
+func (w *applyWords) Ended(o progress.Outcome, daemon bool) error {
 	w.app.page().Outcome(o, w.wait, daemon)
-	return statusOf(o.Ending)
-}
-
-// statusOf is how a command ends whose apply ended like that.
-func statusOf(ending progress.Ending) error {
-	switch ending {
-	case progress.Settled:
-		return nil
-	case progress.Interrupted:
-		return terminal.ExitStatus(terminal.ExitInterrupted)
-	}
-	return terminal.ExitStatus(terminal.ExitUnresolved)
+	return render.StatusOf(o.Ending)
 }

@@ -136,7 +136,7 @@ func (a *app) namesNow(ctx context.Context, c *cobra.Command, find names) (found
 		return nil
 	}
 	options.Log = slog.New(slog.DiscardHandler)
-	_ = a.reading(ctx, options, func(look installation.Reader, _ string) (err error) {
+	_ = a.finder().Read(ctx, options, func(look installation.Reader, _ string) (err error) {
 		found, err = find(ctx, look)
 		return err
 	})

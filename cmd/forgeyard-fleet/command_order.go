@@ -224,13 +224,13 @@ func (a *app) order(c *cobra.Command, flags orderFlags, question string, give gi
 			return terminal.ExitStatus(terminal.ExitDeclined)
 		}
 	}
-	service, err := a.writer(ctx, options)
+	service, err := a.finder().Writer(ctx, options)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, service.close()) }()
-	if service.embedded != nil {
-		return a.orderHere(ctx, service.embedded, give, flags.wait)
+	defer func() { err = errors.Join(err, service.Close()) }()
+	if service.Embedded != nil {
+		return a.orderHere(ctx, service.Embedded, give, flags.wait)
 	}
 	return a.carryOut(ctx, service, give)
 }
@@ -262,7 +262,7 @@ func (a *app) orderHere(ctx context.Context, m *daemon.Daemon, give giveOrder, w
 			return err
 		}
 		words := &applyWords{app: a, wait: wait}
-		words.applied(plans.Receipt{})
+		words.Applied(plans.Receipt{})
 		return await(watching, m, plans.Receipt{}, wait, false, words)
 	})
 }

@@ -97,7 +97,7 @@ func (a *app) plan(c *cobra.Command, args []string, flags planFlags) (plans.Plan
 }
 
 func (a *app) planned(ctx context.Context, s plans.Submission, o workspace.Options) (plan plans.Plan, err error) {
-	err = a.reading(ctx, o, func(r installation.Reader, _ string) error {
+	err = a.finder().Read(ctx, o, func(r installation.Reader, _ string) error {
 		a.tellVersion(r)
 		plan, err = r.Plan(ctx, s)
 		return err

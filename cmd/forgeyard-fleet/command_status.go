@@ -90,7 +90,7 @@ func (a *app) look(c *cobra.Command, do func(context.Context, installation.Reade
 		return err
 	}
 	ctx := caller(c)
-	return a.reading(ctx, options, func(r installation.Reader, manager string) error { return do(ctx, r, manager) })
+	return a.finder().Read(ctx, options, func(r installation.Reader, manager string) error { return do(ctx, r, manager) })
 }
 
 // fleetIsThere fails if no fleet has the name or address: an empty list would look as
@@ -101,4 +101,45 @@ func fleetIsThere(ctx context.Context, look installation.Reader, name string) er
 		_, err = argument.Fleet(fleets, name)
 	}
 	return err
+}
+
+// explainedDecisions is how many decisions an explanation shows.
+const explainedDecisions = 10
+
+func (a *app) explainCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "explain FLEET",
+		Short: "Explain why a fleet has its number of instances",
+		Long: "Explain why a fleet has its number of instances: the limits between the demand of its scheduler and " +
+			"the desired\n" +
+			"number, jobs that no fleet can take and the requirement that the nearest fleets miss, what the fleet waits for\n" +
+			"and until when, the offers for new instances with prices and age, and the recent decisions.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.look(c, func(ctx context.Context, look installation.Reader, manager string) error {
+				fleets, err := look.Fleets(ctx)
+				if err != nil {
+					return err
+				}
+				if fleets, err = argument.Fleet(fleets, args[0]); err != nil {
+					return err
+				}
+				f := fleets[0]
+				decisions, err := look.Decisions(ctx, f.Address, explainedDecisions)
+				if err != nil {
+					return err
+				}
+				f.Decisions = view.Decisions(decisions)
+				if asJSON {
+					return a.printJSON(f)
+				}
+				a.page().Explanation(f, manager)
+				return nil
+			})
+		},
+	}
+	lookFlags(c, &asJSON)
+	a.completes(c, a.fleetNames, "", nil)
+	return c
 }

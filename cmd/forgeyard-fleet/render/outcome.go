@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
@@ -78,4 +79,15 @@ func (page Page) unfinished(last progress.Progress, wait time.Duration, daemon b
 		page.Printf("  %s.\n", text)
 	}
 	page.Printf("%s\n", next)
+}
+
+// StatusOf is how a command ends whose apply ended like that.
+func StatusOf(ending progress.Ending) error {
+	switch ending {
+	case progress.Settled:
+		return nil
+	case progress.Interrupted:
+		return terminal.ExitStatus(terminal.ExitInterrupted)
+	}
+	return terminal.ExitStatus(terminal.ExitUnresolved)
 }

@@ -1,12 +1,10 @@
-package main
+package render
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
 	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -19,21 +17,22 @@ import (
 // and new fields don't raise it; docs/operating.md has all of them.
 const applyLinesFormat = 1
 
-// applyLines is an apply for programs: one JSON object a line, each with its type
+// ApplyLines is an apply for programs: one JSON object a line, each with its type
 // and time. The first is the version, the last the summary.
-type applyLines struct {
-	app *app
-	out *json.Encoder
-	err error // of the first write that failed
+type ApplyLines struct {
+	page Page
+	out  *json.Encoder
+	err  error // of the first write that failed
 
 	receipt plans.Receipt
 	outcome progress.Outcome
 	held    map[fleet.RunnerFleetID]reason.Reason
 }
 
-func newApplyLines(a *app) *applyLines {
-	l := &applyLines{app: a, out: json.NewEncoder(a.out), held: map[fleet.RunnerFleetID]reason.Reason{}}
-	l.write(versionLine{l.head("version"), applyLinesFormat, a.version})
+// NewApplyLines writes the first line, with the version of the program.
+func NewApplyLines(page Page, version string) *ApplyLines {
+	l := &ApplyLines{page: page, out: json.NewEncoder(page.Out), held: map[fleet.RunnerFleetID]reason.Reason{}}
+	l.write(versionLine{l.head("version"), applyLinesFormat, version})
 	return l
 }
 
@@ -99,32 +98,32 @@ type summaryLine struct {
 	Unrecorded map[fleet.ProviderAddress]fleet.Unrecorded `json:"unrecorded,omitempty"`
 }
 
-func (l *applyLines) head(kind string) lineHead { return lineHead{kind, l.app.now().UTC()} }
+func (l *ApplyLines) head(kind string) lineHead { return lineHead{kind, l.page.Now().UTC()} }
 
-func (l *applyLines) write(line any) {
+func (l *ApplyLines) write(line any) {
 	if err := l.out.Encode(line); l.err == nil {
 		l.err = err
 	}
 }
 
-func (l *applyLines) planned(p plans.Plan) error {
-	l.diagnostics(p.Warnings)
+func (l *ApplyLines) Planned(p plans.Plan) error {
+	l.Diagnostics(p.Warnings)
 	l.write(planLine{l.head("plan"), p})
 	return l.err // nothing is applied that couldn't be told
 }
 
-func (l *applyLines) diagnostics(found config.Diagnostics) {
+func (l *ApplyLines) Diagnostics(found config.Diagnostics) {
 	for _, one := range found {
 		l.write(diagnosticLine{l.head("diagnostic"), one})
 	}
 }
 
-func (l *applyLines) applied(r plans.Receipt) {
+func (l *ApplyLines) Applied(r plans.Receipt) {
 	l.receipt = r
 	l.write(appliedLine{l.head("applied"), r})
 }
 
-func (l *applyLines) observe(p progress.Progress) {
+func (l *ApplyLines) Observe(p progress.Progress) {
 	for _, t := range p.Transitions {
 		l.write(instanceLine{lineHead{"instance", p.At.UTC()}, t.Fleet, t.Instance, t.From, t.To, t.Reason})
 	}
@@ -136,25 +135,25 @@ func (l *applyLines) observe(p progress.Progress) {
 	}
 }
 
-func (l *applyLines) watched() {}
+func (l *ApplyLines) Watched() {}
 
-func (l *applyLines) ended(o progress.Outcome, _ bool) error {
+func (l *ApplyLines) Ended(o progress.Outcome, _ bool) error {
 	l.outcome = o
-	return statusOf(o.Ending)
+	return StatusOf(o.Ending)
 }
 
-// sumUp writes the last line of an apply that returned err.
-func (l *applyLines) sumUp(ctx context.Context, err error) error {
+// SumUp writes the last line of an apply that returned err and ends with the exit code.
+func (l *ApplyLines) SumUp(code int, err error) error {
 	last := l.outcome.Last
 	line := summaryLine{
-		Outcome: string(l.outcome.Ending), ExitCode: exitCode(ctx, err), Receipt: l.receipt, States: last.States,
+		Outcome: string(l.outcome.Ending), ExitCode: code, Receipt: l.receipt, States: last.States,
 		Unresolved: last.Unresolved, Blocked: last.Blocked, Unobserved: last.Unobserved, Unrecorded: last.Unrecorded,
 	}
 	if line.States == nil {
 		line.States = map[fleet.CapacityInstanceState]int{}
 	}
 	if l.outcome.Ending == progress.WaitOver || l.outcome.Ending == progress.Stuck {
-		line.WaitsFor = render.WaitReasons(last)
+		line.WaitsFor = WaitReasons(last)
 	}
 	switch line.ExitCode {
 	case terminal.ExitInterrupted:
@@ -163,7 +162,7 @@ func (l *applyLines) sumUp(ctx context.Context, err error) error {
 		line.Outcome, line.Error = "error", err.Error()
 	}
 	if found, ok := errors.AsType[config.Diagnostics](err); ok {
-		l.diagnostics(found)
+		l.Diagnostics(found)
 		line.Error = "the fleet files have errors"
 	}
 	line.lineHead = l.head("summary")
