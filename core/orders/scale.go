@@ -58,9 +58,21 @@ func (v *validation) scale(r ScaleRequest) (override, error) {
 		stored:  o,
 		subject: string(f.Address),
 		until:   o.Until,
-		done: fmt.Sprintf("min = %d and max = %d until %s, then the file's %d and %d again",
-			o.Least(f.Scaling.Min), o.Most(f.Scaling.Max), fleet.TimeText(o.Until), f.Scaling.Min, f.Scaling.Max),
+		done:    scaled(f, o),
 	}, nil
+}
+
+// scaled says which limits an override sets, and what holds after it.
+func scaled(f fleet.ManagedFleet, o fleet.FleetScaleOverride) string {
+	until := fleet.TimeText(o.Until)
+	switch {
+	case o.Max == nil:
+		return fmt.Sprintf("min = %d until %s, then the file's %d again", *o.Min, until, f.Scaling.Min)
+	case o.Min == nil:
+		return fmt.Sprintf("max = %d until %s, then the file's %d again", *o.Max, until, f.Scaling.Max)
+	}
+	return fmt.Sprintf("min = %d and max = %d until %s, then the file's %d and %d again",
+		*o.Min, *o.Max, until, f.Scaling.Min, f.Scaling.Max)
 }
 
 // scaleProblem says why an override makes no sense; "": it does.
