@@ -41,6 +41,7 @@ type outsideValue struct {
 // givenValues sorts what came from outside by variable.
 func (l *loader) givenValues(variables Variables, sensitive map[string]bool) map[string]outsideValue {
 	values := map[string]outsideValue{}
+	var ignored []string
 	for _, line := range variables.Environment {
 		key, text, ok := strings.Cut(line, "=")
 		name, found := strings.CutPrefix(key, VariablePrefix)
@@ -49,8 +50,11 @@ func (l *loader) givenValues(variables Variables, sensitive map[string]bool) map
 		case slices.Contains(l.scope.names["var"], name):
 			values[name] = outsideValue{source: key, text: text}
 		default:
-			l.warn(hcl.Range{}, "", undeclared(key, name, l.scope.names["var"]), "")
+			ignored = append(ignored, name)
 		}
+	}
+	if len(ignored) > 0 {
+		l.warn(hcl.Range{}, "", undeclared(ignored, l.scope.names["var"]), "")
 	}
 	for _, file := range variables.Files {
 		l.givenInFile(file, values, len(sensitive) > 0)
@@ -80,14 +84,32 @@ func (l *loader) givenValues(variables Variables, sensitive map[string]bool) map
 	return values
 }
 
-// undeclared is one line: the environment is shared, so it is shown with each
-// command.
-func undeclared(key, name string, declared []string) string {
-	line := fmt.Sprintf("%s is ignored: no variable %q is declared", clip(key), clip(name))
-	if near := nearest(name, declared); near != "" {
-		line += fmt.Sprintf("; did you mean %q?", near)
+// mostUndeclared is how many undeclared variables a warning names.
+const mostUndeclared = 5
+
+// undeclared is one line for all of them: the environment is shared, so it is shown with
+// each command.
+func undeclared(names, declared []string) string {
+	if len(names) == 1 {
+		line := fmt.Sprintf("%s is ignored: no variable %q is declared", clip(VariablePrefix+names[0]), clip(names[0]))
+		if near := nearest(names[0], declared); near != "" {
+			line += fmt.Sprintf("; did you mean %q?", near)
+		}
+		return line
 	}
-	return line
+	slices.Sort(names)
+	var named []string
+	for _, name := range names[:min(len(names), mostUndeclared)] {
+		one := clip(VariablePrefix + name)
+		if near := nearest(name, declared); near != "" {
+			one += fmt.Sprintf(" (did you mean %q?)", near)
+		}
+		named = append(named, one)
+	}
+	if more := len(names) - len(named); more > 0 {
+		named = append(named, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(named, ", ") + " are ignored: no such variables are declared"
 }
 
 // givenInFile reads a file of variables. Where one is sensitive, no line of the

@@ -52,6 +52,23 @@ func TestUndeclaredEnvironmentVariableIsOneLine(t *testing.T) {
 	}
 }
 
+func TestUndeclaredVariablesAreOneWarning(t *testing.T) {
+	_, found := config.Load(
+		[]config.Source{{
+			Name:  "f.hcl",
+			Bytes: []byte("forgeyard {\n  installation = \"demo\"\n}\nvariable \"region\" {\n  default = \"x\"\n}\n"),
+		}},
+		config.Variables{Environment: []string{"FLEET_VAR_b=1", "FLEET_VAR_regoin=2", "FLEET_VAR_c=3", "FLEET_VAR_d=4",
+			"FLEET_VAR_e=5", "FLEET_VAR_f=6", "FLEET_VAR_a=7"}},
+		nil,
+	)
+	const want = "Warning: FLEET_VAR_a, FLEET_VAR_b, FLEET_VAR_c, FLEET_VAR_d, FLEET_VAR_e, 2 more are ignored: no such " +
+		"variables are declared\n"
+	if got := rendered(t, found); len(found) != 1 || got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestRemovedBlockForUnknownFleetWarns(t *testing.T) {
 	loaded, found := config.Load(
 		[]config.Source{
