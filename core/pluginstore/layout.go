@@ -51,6 +51,9 @@ func openLayout(dir, repository string) (*layout, error) {
 		if built, _ := filepath.Glob(filepath.Join(dir, binaryPrefix+"*")); len(built) > 0 {
 			advice = "it holds built plugins: for trying them out there is plugin install --dev " + dir
 		}
+		if _, below := os.Stat(filepath.Join(dir, "plugins", ocispec.ImageLayoutFile)); below == nil {
+			advice = "did you mean --from " + filepath.Join(dir, "plugins") + "?"
+		}
 		return nil, fmt.Errorf("%s is not an OCI layout: it has no file %s; %s", dir, ocispec.ImageLayoutFile, advice)
 	case err != nil:
 		return nil, fmt.Errorf("open the OCI layout %s: %w", dir, err)

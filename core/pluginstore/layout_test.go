@@ -20,7 +20,16 @@ func TestAFolderThatIsNoLayoutIsSaidToBeNone(t *testing.T) {
 	if err := os.WriteFile(writeBuild, []byte("x"), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	bin := t.TempDir() // as make build leaves it: programs, and a layout below them
+	if err := errors.Join(
+		os.WriteFile(filepath.Join(bin, binaryPrefix+"example"), []byte("x"), 0o755),
+		os.Mkdir(filepath.Join(bin, "plugins"), 0o755),
+		os.WriteFile(filepath.Join(bin, "plugins", ocispec.ImageLayoutFile), []byte("{}"), 0o644),
+	); err != nil {
+		t.Fatal(err)
+	}
 	for dir, says := range map[string]string{empty: "plugin mirror", builds: "--dev " + builds,
+		bin: "did you mean --from " + filepath.Join(bin, "plugins") + "?",
 		filepath.Join(empty, "none"): "none"} {
 		u := newUser(t, Origin{Layout: dir}, example, "")
 		refused[error](u, u.plain, says)
