@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,8 @@ type app struct {
 	hurry <-chan struct{}
 
 	flags globalFlags
+	// dir is the argument DIR; empty: none was given.
+	dir string
 }
 
 // globalFlags are those of every command.
@@ -157,7 +160,7 @@ func (a *app) optionsFor(installation, command string) (workspace.Options, error
 // page is where the command shows things to people.
 func (a *app) page() render.Page {
 	return render.Page{
-		Out: a.out, Now: a.now, Terminal: a.outTerminal, Color: a.color(), Width: a.width, Dir: a.flags.dir,
+		Out: a.out, Now: a.now, Terminal: a.outTerminal, Color: a.color(), Width: a.width, Dir: cmp.Or(a.flags.dir, a.dir),
 	}
 }
 
@@ -191,6 +194,7 @@ func (a *app) directory(args []string) (string, error) {
 	case len(args) > 0 && a.flags.dir != "" && filepath.Clean(args[0]) != filepath.Clean(a.flags.dir):
 		return "", fmt.Errorf("DIR %s and --dir %s name different directories; give only one of them", args[0], a.flags.dir)
 	case len(args) > 0:
+		a.dir = args[0]
 		return args[0], nil
 	case a.flags.dir != "":
 		return a.flags.dir, nil

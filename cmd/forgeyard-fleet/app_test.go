@@ -30,8 +30,7 @@ func TestUnknownCommandsAndFlagsSuggestTheRightOnes(t *testing.T) {
 			"plan --out FILE\n  forgeyard-fleet apply FILE",
 		"apply -target=fleet.a": "unknown flag -target. A plan covers all fleet files. To leave one fleet as it is, freeze " +
 			"it first:\n  forgeyard-fleet freeze FLEET",
-		"destroy": "unknown command \"destroy\". To remove fleets, delete their blocks from the files and " +
-			"run:\n  forgeyard-fleet apply --prune",
+		"destroy": "unknown command \"destroy\". " + destroyHint,
 		"state list": "unknown command \"state\". To see what was applied and what exists, run:\n  forgeyard-fleet " +
 			"status\n  forgeyard-fleet instance list",
 		"image rollout demo": "--pause, --resume or --skip-soak is required:\n  --pause: pause the rollout until it is " +

@@ -72,7 +72,8 @@ func (a *app) events(ctx context.Context, look installation.Reader, flags events
 	})
 	if !able {
 		return errors.New(
-			"--follow needs a running manager. Omit it to see past events, or start a manager with:\n  forgeyard-fleet serve",
+			"--follow needs a running manager. Omit it to see past events, or start a manager with:\n  " +
+				a.page().Command("serve"),
 		)
 	}
 	if flags.query.Fleet != "" {

@@ -57,10 +57,14 @@ func (a *app) addCommands(root *cobra.Command) {
 	root.SetHelpCommandGroupID(administer)
 }
 
+// destroyHint names both ways to remove fleets.
+const destroyHint = "To remove every fleet that the files don't mention, delete the blocks and run:\n  forgeyard-fleet apply " +
+	"--prune\nTo remove one fleet, replace its block and run forgeyard-fleet apply:\n  removed {\n    from = fleet.NAME\n  }"
+
 // terraformHints are for users who know Terraform or OpenTofu.
 var terraformHints = usage.Hints{
 	Commands: map[string]string{
-		"destroy": "To remove fleets, delete their blocks from the files and run:\n  forgeyard-fleet apply --prune",
+		"destroy": destroyHint,
 		"state":   "To see what was applied and what exists, run:\n  forgeyard-fleet status\n  forgeyard-fleet instance list",
 		"taint":   "To replace an instance after its job, run:\n  forgeyard-fleet instance replace INSTANCE",
 		"refresh": "The manager inspects the providers by itself. To see the result, run:\n  forgeyard-fleet status",
@@ -73,7 +77,7 @@ var terraformHints = usage.Hints{
 			"forgeyard-fleet apply FILE",
 		"target": "A plan covers all fleet files. To leave one fleet as it is, freeze it first:\n  forgeyard-fleet " +
 			"freeze FLEET",
-		"destroy": "To remove fleets, delete their blocks from the files and run:\n  forgeyard-fleet apply --prune",
+		"destroy": destroyHint,
 		"refresh": "The manager inspects the providers by itself.",
 		"replace": "To replace an instance after its job, run:\n  forgeyard-fleet instance replace INSTANCE",
 	},

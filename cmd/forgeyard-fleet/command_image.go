@@ -69,7 +69,8 @@ func (a *app) imageShowCommand() *cobra.Command {
 					}
 				}
 				if len(named) == 0 {
-					return fmt.Errorf("image %q not found; list the images with:\n  forgeyard-fleet image list", args[0])
+					return fmt.Errorf("image %q not found; list the images with:\n  %s", args[0],
+						a.page().Command("image list"))
 				}
 				if asJSON {
 					return a.printJSON(named)

@@ -15,6 +15,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/query"
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -161,10 +162,39 @@ func (a *app) instanceNamed(c *cobra.Command, word string) (id fleet.CapacityIns
 	err = a.look(c, func(ctx context.Context, look installation.Reader, _ string) error {
 		i, err := look.Instance(ctx, word)
 		id = i.ID
+		if _, missing := errors.AsType[*access.NotFoundError](err); missing {
+			return a.instanceMeant(ctx, c, look, word, err)
+		}
 		return err
 	})
 	if _, denied := errors.AsType[*access.DeniedError](err); denied {
 		return fleet.CapacityInstanceID(word), nil
 	}
 	return id, err
+}
+
+// instanceMeant explains what a command takes if it was given a fleet instead of an
+// instance. Otherwise err stays as it is.
+func (a *app) instanceMeant(
+	ctx context.Context,
+	c *cobra.Command,
+	look installation.Reader,
+	word string,
+	err error,
+) error {
+	fleets, failed := look.Fleets(ctx)
+	if failed != nil {
+		return err
+	}
+	found, absent := argument.Fleet(fleets, word)
+	if absent != nil {
+		return err
+	}
+	name := text.ShellQuote(found[0].Address.Name())
+	advice := fmt.Sprintf("%s is a fleet, but %s takes an INSTANCE. To list its instances:\n  %s", found[0].Address,
+		c.Name(), a.page().Command("instance list --fleet "+name))
+	if c.Name() == "drain" {
+		advice += "\nTo drain all of them for a time:\n  " + a.page().Command("scale "+name+" --min 0 --max 0 --for 2h")
+	}
+	return errors.New(advice)
 }

@@ -277,7 +277,8 @@ func (a *app) listUnrecorded(ctx context.Context, look installation.Reader, mana
 	case asJSON:
 		return a.printJSON(found)
 	case len(found) == 0 && manager == "":
-		a.printf("Unknown: no manager is running to inspect the providers. Start one with:\n  forgeyard-fleet serve\n")
+		a.printf("Unknown: no manager is running to inspect the providers. Start one with:\n  %s\n",
+			a.page().Command("serve"))
 	case len(found) == 0:
 		a.printf("Every listed resource belongs to an instance.\n")
 	default:

@@ -120,3 +120,27 @@ func TestAMisspeltFleetQuarantinesNoInstance(t *testing.T) {
 		}
 	}
 }
+
+func TestAFleetInPlaceOfAnInstanceShowsWhatToType(t *testing.T) {
+	d := newDesk(t)
+	d.withInstances("01jabcdefghjkmnpqrcet6vksa")
+	for line, want := range map[string]string{
+		"drain --auto-approve": "fleet.demo is a fleet, but drain takes an INSTANCE. To list its instances:\n" +
+			"  forgeyard-fleet instance list --fleet demo\n",
+		"pin": "fleet.demo is a fleet, but pin takes an INSTANCE. To list its instances:\n" +
+			"  forgeyard-fleet instance list --fleet demo\n",
+	} {
+		_, said := d.must(terminal.ExitError, append(strings.Fields(line), "demo")...)
+		if !strings.Contains(said, want) {
+			t.Errorf("%s: %s", line, said)
+		}
+		if whole := "  forgeyard-fleet scale demo --min 0 --max 0 --for 2h"; strings.Contains(said, whole) !=
+			strings.HasPrefix(line, "drain") {
+			t.Errorf("%s: %s", line, said)
+		}
+	}
+	if _, said := d.must(terminal.ExitError, "drain", "--auto-approve", "dem"); !strings.Contains(said,
+		`instance "dem" not found`) {
+		t.Errorf("drain dem: %s", said)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -61,10 +62,10 @@ func (page Page) Image(i view.ImageReport) {
 	}
 	if q := i.Quarantine; q != nil {
 		page.Printf(
-			"  ! Quarantined by %s on %s. Clear the quarantine with:\n      forgeyard-fleet quarantine %s --clear\n",
+			"  ! Quarantined by %s on %s. Clear the quarantine with:\n      %s\n",
 			q.By,
 			Moment(q.At),
-			q.Image,
+			page.Command("quarantine "+text.ShellQuote(q.Image)+" --clear"),
 		)
 	}
 	for _, f := range i.Fleets {

@@ -27,6 +27,6 @@ func (page Page) toJoin(indent string, f fleet.FleetAddress, hosts []planner.Hos
 		if !h.Until.IsZero() {
 			until = "   (claimed; the line is valid until " + Moment(h.Until) + ")"
 		}
-		page.Printf("%s  %s%s\n", indent, strings.Join(command, " "), until)
+		page.Printf("%s  %s%s\n", indent, page.sameDirectory(strings.Join(command, " ")), until)
 	}
 }

@@ -18,10 +18,10 @@ func (page Page) Key(k keys.Key) {
 	}
 	if k.Retired.IsZero() {
 		page.Printf(
-			"  %s\n  after a rotation, %s\n  rotate with: forgeyard-fleet key rotate %s\n",
+			"  %s\n  after a rotation, %s\n  rotate with: %s\n",
 			k.Purpose,
 			k.Replaces,
-			k.Kind,
+			page.Command("key rotate "+string(k.Kind)),
 		)
 		return
 	}

@@ -35,12 +35,14 @@ func (page Page) Outcome(o progress.Outcome, wait time.Duration, daemon bool) {
 		case daemon:
 		case len(o.Last.States) > 0:
 			page.Printf(
-				"The instances keep running, but nothing scales, renews or removes them until the next apply. To run a " +
-					"manager:\n  forgeyard-fleet serve\n",
+				"The instances keep running, but nothing scales, renews or removes them until the next apply. To run a "+
+					"manager:\n  %s\n",
+				page.Command("serve"),
 			)
 		case o.Last.Following > 0:
 			page.Printf(
-				"No instance starts for queued jobs while no manager is running. To run a manager:\n  forgeyard-fleet serve\n",
+				"No instance starts for queued jobs while no manager is running. To run a manager:\n  %s\n",
+				page.Command("serve"),
 			)
 		}
 		return
@@ -67,7 +69,7 @@ func (page Page) Outcome(o progress.Outcome, wait time.Duration, daemon bool) {
 func (page Page) unfinished(last progress.Progress, wait time.Duration, daemon bool) {
 	next := "The next apply continues from here."
 	if daemon {
-		next = "The manager continues. To see its progress:\n  forgeyard-fleet status"
+		next = "The manager continues. To see its progress:\n  " + page.Command("status")
 	}
 	why := WaitReasons(last)
 	if len(why) == 0 {

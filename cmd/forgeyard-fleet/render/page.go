@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
+	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 )
 
 // Page is where a command shows things to people, and the moment that it shows them at.
@@ -22,6 +23,17 @@ type Page struct {
 	Width func() int
 	// Dir is the directory that the command was given with --dir; empty: none.
 	Dir string
+}
+
+// Command is a command line of this program to type, for the same directory of fleet files.
+func (page Page) Command(words string) string { return page.sameDirectory("forgeyard-fleet " + words) }
+
+// sameDirectory adds --dir to a command line if the command was given it.
+func (page Page) sameDirectory(line string) string {
+	if page.Dir == "" {
+		return line
+	}
+	return line + " --dir " + text.ShellQuote(page.Dir)
 }
 
 // JSON writes one value for programs.

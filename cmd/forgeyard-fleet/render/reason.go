@@ -17,7 +17,7 @@ func (page Page) reason(indent, mark string, r reason.Reason) {
 		} else {
 			page.Printf("\n%s  To %s:", indent, c.Does)
 		}
-		page.Printf("\n%s    %s", indent, c.Line)
+		page.Printf("\n%s    %s", indent, page.sameDirectory(c.Line))
 	}
 	page.Printf("\n")
 }

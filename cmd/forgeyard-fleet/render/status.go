@@ -2,10 +2,12 @@ package render
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/query"
+	"github.com/forgeyard/forgeyard-fleet/core/reason"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
 )
 
@@ -27,14 +29,15 @@ func (page Page) Status(fleets []view.Fleet, manager string) {
 		return
 	}
 	page.Printf(
-		"\nNo manager is running: these are the last stored numbers, and nothing scales, renews or removes instances until " +
-			"the\nnext apply. To run a manager:\n  forgeyard-fleet serve\n",
+		"\nNo manager is running: these are the last stored numbers, and nothing scales, renews or removes instances until "+
+			"the\nnext apply. To run a manager:\n  %s\n",
+		page.Command("serve"),
 	)
 }
 
 func (page Page) fleet(f view.Fleet, manager string) {
 	c := f.Counts
-	page.Printf("%s   %s, %s\n", f.Address, f.Health, f.Operational)
+	page.Printf("%s   %s\n", f.Address, condition(f, true))
 	follows := ""
 	if f.Scheduler != "" {
 		follows = fmt.Sprintf(", scheduler %s", f.Scheduler)
@@ -73,6 +76,23 @@ func (page Page) fleet(f view.Fleet, manager string) {
 	for _, d := range f.Decisions {
 		page.Printf("    %s  %-10s  %s\n", Moment(d.At), d.Kind, d.Reason)
 	}
+}
+
+// condition is a fleet's health, and what a person decided that keeps it from its work;
+// where usual is set, also that it is active.
+func condition(f view.Fleet, usual bool) string {
+	words := []string{string(f.Health)}
+	if usual || f.Operational != fleet.FleetActive {
+		words = append(words, string(f.Operational))
+	}
+	for _, r := range f.Overrides {
+		if q, is := r.Params.(reason.QuarantineInForce); is && q.Image == "" {
+			words = append(words, "quarantined")
+		} else if is {
+			words = append(words, "image quarantined")
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // busyWords say how many runners have a job. Of those that follow a scheduler only a
@@ -133,7 +153,7 @@ func (page Page) Fleets(fleets []view.Fleet) {
 	}
 	page.table([]string{"FLEET", "READY", "DESIRED", "MIN", "MAX", "PROVIDER", "HEALTH"}, len(fleets), func(n int) []any {
 		f := fleets[n]
-		return []any{f.Address, f.Counts.Ready, f.Desired, f.Min, f.Max, f.Provider, f.Health}
+		return []any{f.Address, f.Counts.Ready, f.Desired, f.Min, f.Max, f.Provider, condition(f, false)}
 	})
 }
 

@@ -53,3 +53,41 @@ func TestALongBoundKeepsTheChainAligned(t *testing.T) {
 		t.Errorf("got\n%swant\n%s", out.String(), want)
 	}
 }
+
+func TestStatusNamesAFrozenOrQuarantinedFleet(t *testing.T) {
+	frozen := view.Fleet{Address: "fleet.a", Health: view.Healthy, Operational: fleet.FleetFrozen}
+	quarantined := view.Fleet{
+		Address: "fleet.a", Health: view.Healthy, Operational: fleet.FleetActive,
+		Overrides: []reason.Reason{reason.Of(reason.QuarantineInForce{Fleet: "a"})},
+	}
+	active := view.Fleet{Address: "fleet.a", Health: view.Healthy, Operational: fleet.FleetActive}
+	for _, test := range []struct {
+		fleet        view.Fleet
+		status, list string
+	}{
+		{frozen, "healthy, frozen", "healthy, frozen"},
+		{quarantined, "healthy, active, quarantined", "healthy, quarantined"},
+		{active, "healthy, active", "healthy"},
+	} {
+		if got := condition(test.fleet, true); got != test.status {
+			t.Errorf("status: %q, want %q", got, test.status)
+		}
+		if got := condition(test.fleet, false); got != test.list {
+			t.Errorf("list: %q, want %q", got, test.list)
+		}
+	}
+}
+
+func TestHintsKeepTheDirectory(t *testing.T) {
+	var out bytes.Buffer
+	page := Page{Out: &out, Now: func() time.Time { return noon }, Dir: "my fleets"}
+	page.reason("", "", reason.Of(reason.FreezeInForce{Fleet: "demo"}))
+	page.Status(nil, "")
+	for _, want := range []string{
+		"\n    forgeyard-fleet freeze demo --clear --dir 'my fleets'\n", "\n  forgeyard-fleet serve --dir 'my fleets'\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it says\n%s\nwithout %q", out.String(), want)
+		}
+	}
+}
