@@ -3,6 +3,8 @@ package orders
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/core/access"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -32,7 +34,7 @@ const released = "cleared: the quarantined instances are removed once they run n
 func (h Handler) QuarantineFleet(ctx context.Context, r QuarantineFleetRequest) (OverrideReceipt, error) {
 	return h.set(ctx, quarantineUseCase, r.Reason, func(v *validation) (override, error) {
 		f, err := v.fleet(r.Fleet)
-		return override{stored: fleet.Quarantine{Fleet: f.ID, Attribution: v.decided}, subject: string(f.Address),
+		return override{stored: v.quarantine(fleet.Quarantine{Fleet: f.ID}), subject: string(f.Address),
 			done: "quarantined: its instances take no jobs, running jobs continue, and no instance starts"}, err
 	})
 }
@@ -53,7 +55,7 @@ func (h Handler) QuarantineInstance(ctx context.Context, r QuarantineInstanceReq
 			err = access.Conflict("%s is %s: it takes no more jobs", ofFleet(i, address), i.State)
 		}
 		return override{
-			stored:  fleet.Quarantine{Instance: i.ID, Attribution: v.decided},
+			stored:  v.quarantine(fleet.Quarantine{Instance: i.ID}),
 			subject: ofFleet(i, address),
 			done: fmt.Sprintf(
 				"quarantined: it takes no jobs, and its running job continues; it is removed after timeouts.quarantine. To give "+
@@ -94,5 +96,30 @@ func (v *validation) quarantineImage(image string, q fleet.Quarantine, done stri
 	}
 	digest, err := v.image(image)
 	q.Image = digest
+	if !q.At.IsZero() {
+		q = v.quarantine(q)
+	}
 	return override{stored: q, subject: "image " + digest, done: done}, err
+}
+
+// quarantine is what is decided now about the subject of q. A quarantine of it that holds
+// already keeps its reason: the second one is no answer to why it was taken out of service.
+func (v *validation) quarantine(q fleet.Quarantine) fleet.Quarantine {
+	q.Attribution = v.decided
+	n := slices.IndexFunc(v.state.Overrides.Quarantines, func(old fleet.Quarantine) bool {
+		return old.Fleet == q.Fleet && old.Instance == q.Instance && old.Image == q.Image
+	})
+	if n < 0 {
+		return q
+	}
+	switch old := v.state.Overrides.Quarantines[n].Reason; {
+	case old == "" || old == q.Reason:
+	case q.Reason == "":
+		q.Reason = old
+	case len(old)+len("; ")+len(q.Reason) <= longestReason && !slices.Contains(strings.Split(old, "; "), q.Reason):
+		q.Reason = old + "; " + q.Reason
+	default:
+		q.Reason = old // the audit log has the new one
+	}
+	return q
 }

@@ -181,8 +181,10 @@ func consequence(c config.Change) string {
 		return "   removed: its instances scale down as usual"
 	case c.Action == config.Drain:
 		return "   removed: each instance is removed after its job"
+	case c.Action == config.Drift && strings.HasPrefix(c.Address, "plugin."):
+		return "   no longer in the files: kept while a provider uses it"
 	case c.Action == config.Drift && !strings.HasPrefix(c.Address, "fleet."):
-		return "   no longer in the files: kept while instances need it"
+		return "   no longer in the files: kept while a fleet or an instance uses it"
 	case c.Action == config.Drift:
 		return "   no longer in the files: keeps running as applied; remove it with a removed block or apply --prune"
 	case c.ReplacesInstances:
