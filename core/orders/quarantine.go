@@ -103,7 +103,7 @@ func (v *validation) quarantineImage(image string, q fleet.Quarantine, done stri
 }
 
 // quarantine is what is decided now about the subject of q. A quarantine of it that holds
-// already keeps its reason: the second one is no answer to why it was taken out of service.
+// already keeps its reason, which says why the subject was taken out of service.
 func (v *validation) quarantine(q fleet.Quarantine) fleet.Quarantine {
 	q.Attribution = v.decided
 	n := slices.IndexFunc(v.state.Overrides.Quarantines, func(old fleet.Quarantine) bool {

@@ -25,6 +25,14 @@ func (d NoEligibleFleet) Text() string {
 	return said + "; the nearest is " + d.Nearest + ": " + d.Because.Text()
 }
 
+// Commands implements commander.
+func (d NoEligibleFleet) Commands() []Command {
+	if d.Nearest == "" {
+		return nil
+	}
+	return []Command{command("see why", "explain", d.Nearest)}
+}
+
 // NoCapacityNow: jobs are queued that fleets could run, which can't grow now.
 type NoCapacityNow struct {
 	Jobs    int    `json:"jobs"`
