@@ -2,19 +2,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/cmd/internal/usage"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
@@ -81,7 +79,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	case errors.As(err, &found):
 		_ = found.Render(a.err, a.color()) // there is nowhere else to say it
 	default:
-		fmt.Fprintf(a.err, "Error: %s\n", withoutControls(err.Error()))
+		fmt.Fprintf(a.err, "Error: %s\n", terminal.Printable(err.Error()))
 	}
 	return code
 }
@@ -135,8 +133,11 @@ func (a *app) root() *cobra.Command {
 
 // color says whether to colour output for people.
 func (a *app) color() bool {
+	if !a.outTerminal {
+		return false
+	}
 	_, never := a.lookupEnv("NO_COLOR")
-	return a.outTerminal && !never
+	return !never
 }
 
 // log is the logger of the flags.
@@ -167,6 +168,24 @@ func (a *app) optionsFor(installation, command string) (workspace.Options, error
 	}, nil
 }
 
+// page is where the command shows things to people.
+func (a *app) page() render.Page {
+	return render.Page{
+		Out: a.out, Now: a.now, Terminal: a.outTerminal, Color: a.color(), Width: a.width, Dir: a.flags.dir,
+	}
+}
+
+// printf shows text to people, without what steers a terminal.
+func (a *app) printf(format string, args ...any) { a.page().Printf(format, args...) }
+
+// printJSON writes one value for programs.
+func (a *app) printJSON(v any) error { return a.page().JSON(v) }
+
+// confirm asks a question; only "yes" confirms.
+func (a *app) confirm(ctx context.Context, question string) (bool, error) {
+	return terminal.Prompt{In: a.in, Out: a.out, Terminal: a.inTerminal}.Confirm(ctx, question)
+}
+
 // workspace reads the fleet files of the directory argument.
 func (a *app) workspace(args []string) (workspace.Workspace, error) {
 	dir, err := a.directory(args)
@@ -191,39 +210,4 @@ func (a *app) directory(args []string) (string, error) {
 		return a.flags.dir, nil
 	}
 	return ".", nil
-}
-
-// printJSON writes one value for programs.
-func (a *app) printJSON(v any) error {
-	e := json.NewEncoder(a.out)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
-}
-
-// moment is a time for people. It names its zone, which is that of the times in
-// the manager's sentences.
-func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
-
-// printf shows text to people, without what steers a terminal: much of it comes
-// from agents, providers and files.
-func (a *app) printf(format string, args ...any) {
-	fmt.Fprint(a.out, withoutControls(fmt.Sprintf(format, args...)))
-}
-
-// withoutControls writes the characters that steer a terminal as Go quotes them.
-func withoutControls(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	controls := func(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) }
-	if !strings.ContainsFunc(text, controls) {
-		return text
-	}
-	var plain strings.Builder
-	for _, r := range text {
-		if controls(r) {
-			plain.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
-		} else {
-			plain.WriteRune(r)
-		}
-	}
-	return plain.String()
 }

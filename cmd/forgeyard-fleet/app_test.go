@@ -7,23 +7,6 @@ import (
 	"time"
 )
 
-func TestOutputEscapesTerminalControls(t *testing.T) {
-	var out strings.Builder
-	a := &app{out: &out, now: time.Now}
-	a.printf("%s\n", "host \x1b[5A\x1b[J\rgone\u009b\x7f\x9b\tRechner ☃")
-	want := "host \\x1b[5A\\x1b[J\\rgone\\u009b\\x7f\uFFFD\tRechner ☃\n"
-	if out.String() != want {
-		t.Errorf("got %q, want %q", out.String(), want)
-	}
-}
-
-func TestATimeIsShownInTheZoneThatItNames(t *testing.T) {
-	at := time.Date(2026, 11, 29, 19, 5, 33, 0, time.FixedZone("EST", -5*60*60))
-	if got, want := moment(at), "2026-11-30 00:05:33 UTC"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
 func TestUnknownCommandsAndFlagsSuggestTheRightOnes(t *testing.T) {
 	for line, want := range map[string]string{
 		"aply":           "unknown command \"aply\". Did you mean:\n  forgeyard-fleet apply",
@@ -98,5 +81,23 @@ func TestHelpGroupsTheCommands(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "Additional Commands") {
 		t.Errorf("a command has no group:\n%s", out.String())
+	}
+}
+
+func TestNoColorTurnsColoursOff(t *testing.T) {
+	unset := func(string) (string, bool) { return "", false }
+	set := func(name string) (string, bool) { return "1", name == "NO_COLOR" }
+	for _, test := range []struct {
+		name   string
+		a      *app
+		colour bool
+	}{
+		{"no terminal", &app{lookupEnv: unset}, false},
+		{"NO_COLOR", &app{outTerminal: true, lookupEnv: set}, false},
+		{"a terminal", &app{outTerminal: true, lookupEnv: unset}, true},
+	} {
+		if page := test.a.page(); page.Color != test.colour {
+			t.Errorf("%s: colours %t, want %t", test.name, page.Color, test.colour)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
 	"github.com/forgeyard/forgeyard-fleet/core/config"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
@@ -138,13 +139,7 @@ func (l *applyLines) watched() {}
 
 func (l *applyLines) ended(o progress.Outcome, _ bool) error {
 	l.outcome = o
-	switch o.Ending {
-	case progress.Settled:
-		return nil
-	case progress.Interrupted:
-		return exitStatus(exitInterrupted)
-	}
-	return exitStatus(exitUnresolved)
+	return statusOf(o.Ending)
 }
 
 // sumUp writes the last line of an apply that returned err.
@@ -158,7 +153,7 @@ func (l *applyLines) sumUp(ctx context.Context, err error) error {
 		line.States = map[fleet.CapacityInstanceState]int{}
 	}
 	if l.outcome.Ending == progress.WaitOver || l.outcome.Ending == progress.Stuck {
-		line.WaitsFor = reasons(last)
+		line.WaitsFor = render.WaitReasons(last)
 	}
 	switch line.ExitCode {
 	case exitInterrupted:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
 	"github.com/forgeyard/forgeyard-fleet/core/daemon"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
@@ -253,23 +254,35 @@ func await(
 type applyWords struct {
 	app      *app
 	wait     time.Duration
-	progress *progressLines
+	progress *render.ProgressLines
 }
 
 func (w *applyWords) planned(p plans.Plan) error {
 	if err := w.app.report(p.Warnings); err != nil {
 		return err
 	}
-	w.app.renderPlan(p)
+	w.app.page().Plan(p)
 	return nil
 }
 
-func (w *applyWords) applied(plans.Receipt) { w.progress = w.app.newProgressLines() }
+func (w *applyWords) applied(plans.Receipt) { w.progress = w.app.page().NewProgressLines() }
 
-func (w *applyWords) observe(p progress.Progress) { w.progress.observe(p) }
+func (w *applyWords) observe(p progress.Progress) { w.progress.Observe(p) }
 
-func (w *applyWords) watched() { w.progress.end() }
+func (w *applyWords) watched() { w.progress.End() }
 
 func (w *applyWords) ended(o progress.Outcome, daemon bool) error {
-	return w.app.renderOutcome(o, w.wait, daemon)
+	w.app.page().Outcome(o, w.wait, daemon)
+	return statusOf(o.Ending)
+}
+
+// statusOf is how a command ends whose apply ended like that.
+func statusOf(ending progress.Ending) error {
+	switch ending {
+	case progress.Settled:
+		return nil
+	case progress.Interrupted:
+		return exitStatus(exitInterrupted)
+	}
+	return exitStatus(exitUnresolved)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/query"
 )
@@ -70,7 +71,7 @@ func (a *app) instanceIDs(ctx context.Context, look installation.Reader) ([]stri
 	page, err := look.History(ctx, query.HistoryFilter{})
 	var found []string
 	for _, i := range page.Instances {
-		found = append(found, fmt.Sprintf("%s\t%s, %s", i.ID, i.State, orDash(string(i.Fleet))))
+		found = append(found, fmt.Sprintf("%s\t%s, %s", i.ID, i.State, render.OrDash(string(i.Fleet))))
 	}
 	return found, err
 }
@@ -81,7 +82,7 @@ func (a *app) tokenNames(ctx context.Context, look installation.Reader) ([]strin
 	var found []string
 	for _, t := range tokens {
 		if t.Revoked.IsZero() {
-			found = append(found, fmt.Sprintf("%s\t%s", t.Name, joinWords(t.Permissions)))
+			found = append(found, fmt.Sprintf("%s\t%s", t.Name, render.JoinWords(t.Permissions)))
 		}
 	}
 	return found, err

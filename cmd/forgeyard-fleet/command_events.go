@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
 	"github.com/forgeyard/forgeyard-fleet/core/query"
@@ -66,7 +64,7 @@ func (a *app) events(ctx context.Context, look installation.Reader, flags events
 		if len(events) == 0 {
 			a.printf("No events.\n")
 		}
-		return a.renderEvents(events, false)
+		return a.page().Events(events, false)
 	}
 	watcher, able := look.(interface {
 		Watch(ctx context.Context) iter.Seq2[progress.Progress, error]
@@ -92,7 +90,7 @@ func (a *app) events(ctx context.Context, look installation.Reader, flags events
 		if err != nil {
 			return err
 		}
-		if err := a.renderEvents(f.news(p, stored), flags.json); err != nil {
+		if err := a.page().Events(f.news(p, stored), flags.json); err != nil {
 			return err
 		}
 	}
@@ -185,34 +183,3 @@ func (f *follower) moves(p progress.Progress) (moves []query.Event) {
 // keyOf tells an event from every other, but for an instance's way back into a
 // state.
 func keyOf(e query.Event) string { return fmt.Sprint(e.Kind, " ", e.ID, " ", e.What) }
-
-// renderEvents shows events as lines, for people or for programs.
-func (a *app) renderEvents(events []query.Event, lines bool) error {
-	for _, e := range events {
-		if lines {
-			if err := json.NewEncoder(a.out).Encode(e); err != nil {
-				return err
-			}
-			continue
-		}
-		a.printf("%s  %-9s  %-16s  %s: %s\n", moment(e.At), e.Kind, subject(e), e.What, e.Text)
-	}
-	return nil
-}
-
-// subject is whom an event is about, in a short form: the fleet and the end of
-// the instance's id, which differs most, or who did it.
-func subject(e query.Event) string {
-	if e.Kind == query.AuditEvent {
-		return "by " + e.By
-	}
-	text := e.Fleet.Name()
-	if e.Instance != "" {
-		text += " " + shortID(e.Instance)
-	}
-	return text
-}
-
-func shortID(id fleet.CapacityInstanceID) string {
-	return query.Ellipsis + string(id[max(0, len(id)-query.ShownOfID):])
-}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
@@ -169,7 +170,7 @@ func TestEventsAreLinesForPeopleAndJSONForPrograms(t *testing.T) {
 		}
 		return out.String()
 	}
-	at := moment(noon)
+	at := render.Moment(noon)
 	past := at + "  decision   demo              scale_up by 2: 2 wanted.\n" + at +
 		"  audit      by ada            apply: definition 1\n"
 	if got := show(eventsFlags{}); got != past {

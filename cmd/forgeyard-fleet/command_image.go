@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/orders"
 	"github.com/forgeyard/forgeyard-fleet/core/view"
@@ -39,57 +39,13 @@ func (a *app) imageListCommand() *cobra.Command {
 				if asJSON {
 					return a.printJSON(images)
 				}
-				a.renderImages(images)
+				a.page().Images(images)
 				return nil
 			})
 		},
 	}
 	lookFlags(c, &asJSON)
 	return c
-}
-
-func (a *app) renderImages(images []view.ImageReport) {
-	if len(images) == 0 {
-		a.printf("No fleet has an image.\n")
-		return
-	}
-	a.table(
-		[]string{"IMAGE", "DIGEST", "STATE", "INSTANCES", "OTHERS", "FLEETS", "BOOTSTRAP", "KNOWN AS"},
-		len(images),
-		func(n int) []any {
-			i := images[n]
-			return []any{
-				orDash(i.Name),
-				orDash(shortDigest(i.Digest)),
-				i.State,
-				i.Instances,
-				i.Others,
-				imageFleets(i),
-				orDash(i.Bootstrap),
-				imageRefs(i),
-			}
-		},
-	)
-}
-
-// shortDigest is enough of a digest to tell it from another.
-func shortDigest(digest string) string { return digest[:min(len(digest), len("sha256:")+12)] }
-
-func imageFleets(i view.ImageReport) string {
-	var names []string
-	for _, f := range i.Fleets {
-		names = append(names, string(f.Fleet))
-	}
-	return strings.Join(names, ", ")
-}
-
-// imageRefs are what providers know an image by.
-func imageRefs(i view.ImageReport) string {
-	var refs []string
-	for _, r := range i.Refs {
-		refs = append(refs, fmt.Sprintf("%s:%s", r.Provider, r.Ref))
-	}
-	return orDash(strings.Join(refs, ", "))
 }
 
 func (a *app) imageShowCommand() *cobra.Command {
@@ -121,7 +77,7 @@ func (a *app) imageShowCommand() *cobra.Command {
 					if n > 0 {
 						a.printf("\n")
 					}
-					a.renderImage(i)
+					a.page().Image(i)
 				}
 				return nil
 			})
@@ -130,28 +86,6 @@ func (a *app) imageShowCommand() *cobra.Command {
 	lookFlags(c, &asJSON)
 	a.completes(c, a.imageNames, "", nil)
 	return c
-}
-
-func (a *app) renderImage(i view.ImageReport) {
-	a.printf("image.%s   %s\n", orDash(i.Name), i.State)
-	a.printf("  digest %s, bootstrap %s\n", orDash(i.Digest), orDash(i.Bootstrap))
-	for _, r := range i.Refs {
-		a.printf("  at %s: %s, id %s\n", r.Provider, orDash(r.Ref), shortDigest(string(r.ID)))
-	}
-	if q := i.Quarantine; q != nil {
-		a.printf(
-			"  ! Quarantined by %s on %s. Clear the quarantine with:\n      forgeyard-fleet quarantine %s --clear\n",
-			q.By,
-			moment(q.At),
-			q.Image,
-		)
-	}
-	for _, f := range i.Fleets {
-		a.printf("  %s: %s; %s it, %d don't\n", f.Fleet, f.State, pluralVerb(f.Instances, "instance", "use"), f.Others)
-		if !f.Reason.IsZero() {
-			a.renderReason("      ", "", f.Reason)
-		}
-	}
 }
 
 func (a *app) imageRolloutCommand() *cobra.Command {
@@ -296,10 +230,10 @@ func (a *app) imageNames(ctx context.Context, look installation.Reader) ([]strin
 	var found []string
 	for _, i := range images {
 		if i.Name != "" {
-			found = append(found, fmt.Sprintf("image.%s\t%s, %s", i.Name, i.State, shortDigest(i.Digest)))
+			found = append(found, fmt.Sprintf("image.%s\t%s, %s", i.Name, i.State, render.ShortDigest(i.Digest)))
 		}
 		if i.Digest != "" {
-			found = append(found, fmt.Sprintf("%s\t%s, %s", i.Digest, i.State, orDash(i.Name)))
+			found = append(found, fmt.Sprintf("%s\t%s, %s", i.Digest, i.State, render.OrDash(i.Name)))
 		}
 	}
 	return found, err

@@ -72,7 +72,7 @@ func (a *app) instanceListCommand() *cobra.Command {
 				if asJSON {
 					return a.printJSON(instances)
 				}
-				a.renderInstances(instances)
+				a.page().Instances(instances)
 				return nil
 			})
 		},
@@ -114,7 +114,7 @@ func (a *app) listHistory(c *cobra.Command, q query.HistoryFilter, asJSON bool) 
 		if asJSON {
 			return a.printJSON(page.Instances)
 		}
-		a.renderHistory(page)
+		a.page().History(page)
 		return nil
 	})
 }
@@ -137,7 +137,7 @@ func (a *app) instanceShowCommand() *cobra.Command {
 				if asJSON {
 					return a.printJSON(i)
 				}
-				a.renderInstance(i)
+				a.page().Instance(i)
 				return nil
 			})
 		},

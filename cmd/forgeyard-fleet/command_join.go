@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/orders"
-	"github.com/forgeyard/forgeyard-fleet/core/planner"
-	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
 )
 
 // joinFlags are those of token create that are about a host.
@@ -59,7 +56,7 @@ func (a *app) join(c *cobra.Command, args, fleets []string, host joinFlags) erro
 			"Host %s is claimed for %s until %s. Run this line on the host:\n\n",
 			ticket.Host,
 			ticket.Fleet,
-			moment(ticket.Expires),
+			render.Moment(ticket.Expires),
 		)
 		a.printf("%s\n", ticket.Command)
 		fmt.Fprintln(a.err)
@@ -72,27 +69,4 @@ func (a *app) join(c *cobra.Command, args, fleets []string, host joinFlags) erro
 		fmt.Fprintln(a.err, "The line contains a one-time token; keep it secret until it is used.")
 		return nil
 	})
-}
-
-// renderToJoin shows the hosts that wait for a person, with what to do.
-func (a *app) renderToJoin(indent string, f fleet.FleetAddress, hosts []planner.HostToJoin) {
-	if len(hosts) == 0 {
-		return
-	}
-	wait := "wait"
-	if len(hosts) == 1 {
-		wait = "waits"
-	}
-	a.printf("%s%s %s to be joined. Run:\n", indent, text.Plural(len(hosts), "host"), wait)
-	for _, h := range hosts {
-		command := []string{"forgeyard-fleet", "token", "create", "--join", h.Host}
-		if h.Ambiguous {
-			command = append(command, "--fleet", text.ShellQuote(f.Name()))
-		}
-		until := ""
-		if !h.Until.IsZero() {
-			until = "   (claimed; the line is valid until " + moment(h.Until) + ")"
-		}
-		a.printf("%s  %s%s\n", indent, strings.Join(command, " "), until)
-	}
 }

@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
-	"github.com/forgeyard/forgeyard-fleet/core/keys"
 )
 
 func (a *app) keyCommand() *cobra.Command {
@@ -39,7 +37,7 @@ func (a *app) keyListCommand() *cobra.Command {
 					return a.printJSON(keys)
 				}
 				for _, key := range keys {
-					a.renderKey(key)
+					a.page().Key(key)
 				}
 				return nil
 			})
@@ -108,30 +106,4 @@ func (a *app) keyDeleteCommand() *cobra.Command {
 	}
 	flags.asks(c)
 	return c
-}
-
-func (a *app) renderKey(k keys.Key) {
-	state := "in use since " + moment(k.Created)
-	if !k.Retired.IsZero() {
-		state = "retired since " + moment(k.Retired)
-	}
-	a.printf("%s %s   %s\n", k.Kind, k.ID, state)
-	if k.Fingerprint != "" {
-		a.printf("  fingerprint %s\n", k.Fingerprint)
-	}
-	if k.Retired.IsZero() {
-		a.printf(
-			"  %s\n  after a rotation, %s\n  rotate with: forgeyard-fleet key rotate %s\n",
-			k.Purpose,
-			k.Replaces,
-			k.Kind,
-		)
-		return
-	}
-	if len(k.Needed) == 0 {
-		a.printf("  not needed; a running manager deletes it within an hour\n")
-	}
-	for _, why := range k.Needed {
-		a.printf("  still needed: %s\n", strings.TrimSuffix(why, "."))
-	}
 }

@@ -279,15 +279,7 @@ func (a *app) listUnrecorded(ctx context.Context, look installation.Reader, mana
 	case len(found) == 0:
 		a.printf("Every listed resource belongs to an instance.\n")
 	default:
-		a.renderUnrecorded(found)
+		a.page().Unrecorded(found)
 	}
 	return nil
-}
-
-// renderUnrecorded shows each resource with the reason why it isn't touched.
-func (a *app) renderUnrecorded(found []fleet.UnrecordedResource) {
-	for _, u := range found {
-		a.printf("  %s: %s %s at %s: %s\n", u.Classification, u.Kind, u.ID, u.Provider, u.Reason)
-		a.renderReason("    ", "", u.Decide)
-	}
 }

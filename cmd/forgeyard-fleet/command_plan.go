@@ -38,7 +38,7 @@ func (a *app) planCommand() *cobra.Command {
 			if flags.asJSON {
 				err = a.printJSON(plan)
 			} else {
-				a.renderPlan(plan)
+				a.page().Plan(plan)
 			}
 			if flags.out != "" {
 				fmt.Fprintf(

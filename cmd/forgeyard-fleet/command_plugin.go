@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
 	"github.com/forgeyard/forgeyard-fleet/core/reason/text"
@@ -64,7 +66,7 @@ func (f *pluginFlags) install(c *cobra.Command) {
 }
 
 // pluginOptions are what the flags say, with everything from outside.
-func (a *app) pluginOptions(f pluginFlags) (workspace.PluginOptions, *fetching, error) {
+func (a *app) pluginOptions(f pluginFlags) (workspace.PluginOptions, *terminal.Download, error) {
 	var o workspace.PluginOptions
 	origin, err := a.origin(f.from)
 	if err != nil {
@@ -74,10 +76,10 @@ func (a *app) pluginOptions(f pluginFlags) (workspace.PluginOptions, *fetching, 
 	if err != nil {
 		return o, nil, err
 	}
-	shown := &fetching{app: a, silent: f.noProgress || !a.outTerminal || f.asJSON}
+	shown := &terminal.Download{Out: a.out, Now: a.now, Silent: f.noProgress || !a.outTerminal || f.asJSON}
 	o.Installer = pluginstore.Installer{
-		Origin: origin, Now: a.now(), Platforms: platforms, Progress: shown.observe,
-		Warn: func(text string) { shown.clear(); fmt.Fprintf(a.err, "Warning: %s\n", withoutControls(text)) },
+		Origin: origin, Now: a.now(), Platforms: platforms, Progress: shown.Observe,
+		Warn: func(text string) { shown.Clear(); fmt.Fprintf(a.err, "Warning: %s\n", terminal.Printable(text)) },
 	}
 	for _, text := range f.trusted {
 		key, err := pluginstore.ParsePublicKey(text)
@@ -206,11 +208,11 @@ func (a *app) installPlugins(
 	}
 	o.Names = names
 	installed, err := do(w, o)
-	shown.clear()
+	shown.Clear()
 	if err != nil {
 		return err
 	}
-	return a.renderInstalled(installed, f.asJSON)
+	return a.page().Installed(installed, f.asJSON)
 }
 
 func (a *app) installBuilds(c *cobra.Command, f pluginFlags, names []string, dir string) error {
@@ -235,77 +237,9 @@ func (a *app) installBuilds(c *cobra.Command, f pluginFlags, names []string, dir
 	fmt.Fprintf(
 		a.err,
 		"Warning: own builds are unsigned and can't be installed on other machines: %s\n",
-		nameList(installed),
+		render.NameList(installed),
 	)
-	return a.renderInstalled(installed, f.asJSON)
-}
-
-func nameList(installed []pluginstore.Installed) string {
-	var names []string
-	for _, p := range installed {
-		names = append(names, p.Name)
-	}
-	return strings.Join(names, ", ")
-}
-
-func (a *app) renderInstalled(installed []pluginstore.Installed, asJSON bool) error {
-	if asJSON {
-		type row struct {
-			Name    string   `json:"name"`
-			Version string   `json:"version"`
-			Before  string   `json:"before,omitempty"`
-			Source  string   `json:"source"`
-			Index   string   `json:"index,omitempty"`
-			Signer  string   `json:"signer,omitempty"`
-			Fetched []string `json:"fetched"`
-		}
-		rows := []row{}
-		for _, p := range installed {
-			rows = append(rows, row{p.Name, p.Version, p.Before, p.Source, p.Index, p.Signer, append([]string{}, p.Fetched...)})
-		}
-		return a.printJSON(rows)
-	}
-	if len(installed) == 0 {
-		a.printf("The fleet files require no plugins.\n")
-	}
-	for _, p := range installed {
-		version := p.Version
-		if p.Before != "" && p.Before != p.Version {
-			version = p.Before + " → " + p.Version
-		}
-		state := "in store"
-		if len(p.Fetched) > 0 {
-			state = "fetched for " + strings.Join(p.Fetched, ", ")
-		}
-		a.printf("%s %s   %s   %s\n", p.Name, version, signedBy(p.LockedPlugin), state)
-	}
-	if len(installed) > 0 {
-		a.printf(
-			"\nLocked in %s. Commit this file, then run:\n  forgeyard-fleet plan%s\n",
-			text.ShellQuote(filepath.Join(a.flags.dir, pluginstore.LockFileName)),
-			a.dirArgument(),
-		)
-	}
-	return nil
-}
-
-// dirArgument is --dir as an argument of a command to paste; empty: it wasn't given.
-func (a *app) dirArgument() string {
-	if a.flags.dir == "" {
-		return ""
-	}
-	return " " + text.ShellQuote(a.flags.dir)
-}
-
-// signedBy is enough of a key to tell it from another.
-func signedBy(p pluginstore.LockedPlugin) string {
-	switch {
-	case p.Source == pluginstore.SourceDev:
-		return "own build"
-	case p.Signer == "":
-		return "unsigned"
-	}
-	return "signed " + p.Signer[:len("ed25519:")+8] + "…"
+	return a.page().Installed(installed, f.asJSON)
 }
 
 func (a *app) pluginMirrorCommand() *cobra.Command {
@@ -339,7 +273,7 @@ func (a *app) pluginMirrorCommand() *cobra.Command {
 				return err
 			}
 			copied, err := w.MirrorPlugins(c.Context(), o, to, platforms)
-			shown.clear()
+			shown.Clear()
 			if err != nil {
 				return err
 			}

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/conformance"
@@ -102,7 +103,7 @@ func (a *app) callPlugin(ctx context.Context, binary, name string, o pluginCallF
 		err = call(made, ctx)
 	}
 	for _, line := range running.Said() {
-		fmt.Fprintln(a.err, withoutControls(line.Text))
+		fmt.Fprintln(a.err, terminal.Printable(line.Text))
 	}
 	return withClass(err)
 }
@@ -111,7 +112,7 @@ func (a *app) callPlugin(ctx context.Context, binary, name string, o pluginCallF
 func withClass(err error) error {
 	for _, detail := range status.Convert(err).Details() {
 		if told, ok := detail.(*providerpb.Error); ok {
-			return fmt.Errorf("the plugin answers with %v: %s", told.GetClass(), withoutControls(told.GetMessage()))
+			return fmt.Errorf("the plugin answers with %v: %s", told.GetClass(), terminal.Printable(told.GetMessage()))
 		}
 	}
 	return err
@@ -160,7 +161,7 @@ func (c pluginCall) show(message proto.Message) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(c.out, withoutControls(string(line)))
+	_, err = fmt.Fprintln(c.out, terminal.Printable(string(line)))
 	return err
 }
 

@@ -4,11 +4,10 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
 )
 
 func (a *app) pluginListCommand() *cobra.Command {
@@ -41,7 +40,8 @@ func (a *app) pluginListCommand() *cobra.Command {
 				if !s.Present {
 					here = "not installed"
 				}
-				a.printf("%s %s   %s   %s   protocol %d   %s\n", s.Name, s.Version, s.Source, signedBy(s.Locked), s.Protocol, here)
+				a.printf("%s %s   %s   %s   protocol %d   %s\n", s.Name, s.Version, s.Source, render.SignedBy(s.Locked),
+					s.Protocol, here)
 			}
 			if len(states) == 0 {
 				a.printf("The fleet files require no plugins.\n")
@@ -90,35 +90,15 @@ func (a *app) pluginShowCommand() *cobra.Command {
 			}
 			if s.Schemas != nil {
 				a.printf("\nprovider %q\n", s.Name)
-				a.renderSchema(s.Schemas.Provider, "  ")
+				a.page().Schema(s.Schemas.Provider, "  ")
 				a.printf("\ninstance\n")
-				a.renderSchema(s.Schemas.Instance, "  ")
+				a.page().Schema(s.Schemas.Instance, "  ")
 			}
 			return nil
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
-}
-
-func (a *app) renderSchema(schema fleet.PluginSchema, indent string) {
-	for _, attribute := range schema.Attributes {
-		notes := []string{string(attribute.Type.Kind)}
-		if attribute.Required {
-			notes = append(notes, "required")
-		}
-		if attribute.Sensitive {
-			notes = append(notes, "a secret")
-		}
-		if attribute.Default != "" {
-			notes = append(notes, "default "+attribute.Default)
-		}
-		a.printf("%s%s (%s)  %s\n", indent, attribute.Name, strings.Join(notes, ", "), attribute.Doc)
-	}
-	for _, block := range schema.Blocks {
-		a.printf("%s%s { … }  %s\n", indent, block.Name, block.Doc)
-		a.renderSchema(block.Schema, indent+"  ")
-	}
 }
 
 func (a *app) pluginVerifyCommand() *cobra.Command {
@@ -149,7 +129,7 @@ func (a *app) pluginVerifyCommand() *cobra.Command {
 				return errors.Join(append(problems, a.printJSON(map[string]any{"verified": names}))...)
 			}
 			for _, p := range passed {
-				a.printf("%s %s   %s   matches the lock file\n", p.Name, p.Version, signedBy(p))
+				a.printf("%s %s   %s   matches the lock file\n", p.Name, p.Version, render.SignedBy(p))
 			}
 			return errors.Join(problems...)
 		},

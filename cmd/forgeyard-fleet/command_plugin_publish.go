@@ -56,7 +56,7 @@ func (a *app) pluginPublishCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.renderPublished(published, asJSON)
+			return a.page().Published(published, asJSON)
 		},
 	}
 	c.Flags().StringVar(&key, "key", "", "signing key: a file, env:NAME or file:/PATH")
@@ -93,19 +93,6 @@ func (a *app) publish(
 		return pluginstore.Published{}, err
 	}
 	return workspace.PublishPlugin(ctx, release, origin, plugins, run, log)
-}
-
-func (a *app) renderPublished(p pluginstore.Published, asJSON bool) error {
-	if asJSON {
-		return a.printJSON(p)
-	}
-	a.printf("%s %s   %s\n", p.Source, p.Version, p.Index)
-	if p.Signer == "" {
-		a.printf("  unsigned: users need allow_unsigned = true\n")
-	} else {
-		a.printf("  signed by %s\n", p.Signer)
-	}
-	return nil
 }
 
 // splitReference parts HOST/PATH:VERSION; a host's port isn't a version.

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/installation"
 	"github.com/forgeyard/forgeyard-fleet/core/orders"
@@ -95,8 +95,8 @@ func (a *app) reserved(made planner.ReservationPlan, asJSON bool) error {
 		}
 	} else {
 		a.printf("Reservation %s: %d of %s from %s to %s.\n", made.ID, made.Quantity, made.Class.Name,
-			moment(made.Start), moment(made.End))
-		a.renderUnkept([]planner.ReservationPlan{made})
+			render.Moment(made.Start), render.Moment(made.End))
+		a.page().Unkept([]planner.ReservationPlan{made})
 	}
 	if made.Missing > 0 {
 		return exitStatus(exitUnresolved)
@@ -131,60 +131,13 @@ func (a *app) reservationListCommand() *cobra.Command {
 				if asJSON {
 					return a.printJSON(slices.Concat([]planner.ReservationPlan{}, found))
 				}
-				a.renderReservations(found)
+				a.page().Reservations(found)
 				return nil
 			})
 		},
 	}
 	lookFlags(c, &asJSON)
 	return c
-}
-
-func (a *app) renderReservations(found []planner.ReservationPlan) {
-	if len(found) == 0 {
-		a.printf("No reservations.\n")
-		return
-	}
-	a.table(
-		[]string{"RESERVATION", "CLASS", "QUANTITY", "START", "END", "STATE", "FOR", "IN", "BY"},
-		len(found),
-		func(n int) []any {
-			r := found[n]
-			var in []string
-			for _, share := range r.Shares {
-				in = append(in, fmt.Sprintf("%s %d", share.Fleet, share.Quantity))
-			}
-			whom := orDash(r.Scope.Tenant + r.Scope.Project)
-			if r.Dedicated {
-				whom += ", dedicated"
-			}
-			by := r.Made.By
-			if r.ID == "" {
-				by = "fleet file"
-			}
-			return []any{
-				r.Address(),
-				r.Class.Name,
-				r.Quantity,
-				moment(r.Start),
-				moment(r.End),
-				r.State,
-				whom,
-				orDash(strings.Join(in, ", ")),
-				by,
-			}
-		},
-	)
-	a.renderUnkept(found)
-}
-
-// renderUnkept shows what part of the reservations isn't available.
-func (a *app) renderUnkept(found []planner.ReservationPlan) {
-	for _, r := range found {
-		if r.Missing > 0 {
-			a.renderReason("", "! ", r.Reason)
-		}
-	}
 }
 
 func (a *app) reservationDeleteCommand() *cobra.Command {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
 )
 
@@ -30,7 +31,7 @@ func (a *app) showCommand() *cobra.Command {
 			if asJSON {
 				return a.printJSON(saved.Plan)
 			}
-			a.renderPlan(saved.Plan)
+			a.page().Plan(saved.Plan)
 			return nil
 		},
 	}
@@ -42,9 +43,9 @@ func (a *app) showCommand() *cobra.Command {
 func (a *app) noteOrigin(saved plans.SavedPlan) {
 	by := saved.Plan.Approval.Saved
 	fmt.Fprintf(a.err, "Plan %s for installation %s, saved by %s at %s with version %s.\n",
-		by.ID, saved.Plan.Installation, by.By, moment(by.Made), saved.Program)
+		by.ID, saved.Plan.Installation, by.By, render.Moment(by.Made), saved.Program)
 	if needed := saved.Sensitive.Needed; len(needed) > 0 {
-		fmt.Fprintf(a.err, "To apply it, set its sensitive variables again: %s.\n", joinWords(needed))
+		fmt.Fprintf(a.err, "To apply it, set its sensitive variables again: %s.\n", render.JoinWords(needed))
 	}
 }
 

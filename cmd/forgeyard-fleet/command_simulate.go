@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/replay"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
@@ -43,15 +45,15 @@ func (a *app) simulateCommand() *cobra.Command {
 			if f.compare != "" {
 				dirs = append(dirs, f.compare)
 			}
-			var outcomes []simulated
+			var outcomes []render.Simulated
 			for _, dir := range dirs {
 				result, err := a.simulate(c.Context(), dir, f)
 				if err != nil {
 					return err
 				}
-				outcomes = append(outcomes, simulated{Directory: dir, Result: result})
+				outcomes = append(outcomes, render.Simulated{Directory: dir, Result: result})
 			}
-			return a.showSimulated(outcomes, f.asJSON)
+			return a.page().Simulated(outcomes, f.asJSON)
 		},
 	}
 	flags := c.Flags()
@@ -77,12 +79,6 @@ func (a *app) simulateCommand() *cobra.Command {
 	return c
 }
 
-// simulated is the outcome of one directory.
-type simulated struct {
-	Directory string         `json:"directory"`
-	Result    *replay.Result `json:"result"`
-}
-
 // simulate replays the trace against the fleet files of one directory.
 func (a *app) simulate(ctx context.Context, dir string, f simulateFlags) (*replay.Result, error) {
 	settings, err := f.settings()
@@ -106,9 +102,9 @@ func (a *app) simulate(ctx context.Context, dir string, f simulateFlags) (*repla
 	if err != nil {
 		return nil, err
 	}
-	shown := &replaying{app: a, dir: dir, silent: !a.errTerminal}
-	settings.Progress = shown.observe
-	defer shown.clear()
+	shown := &terminal.Replaying{Out: a.err, Now: a.now, Directory: dir, Silent: !a.errTerminal}
+	settings.Progress = shown.Observe
+	defer shown.Clear()
 	return replay.Run(ctx, settings, trace)
 }
 
@@ -190,37 +186,4 @@ func (u untilDone) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	return u.from.Read(p)
-}
-
-// replaying shows on a terminal how far a replay is, in a line that changes in
-// place.
-type replaying struct {
-	app    *app
-	dir    string
-	silent bool
-	said   time.Time
-	shown  bool
-}
-
-func (r *replaying) observe(arrived, all int) {
-	if r.silent {
-		return
-	}
-	now := r.app.now()
-	if r.said.IsZero() {
-		r.said = now // what is quick needs no line
-	}
-	if now.Sub(r.said) < sayAgain {
-		return
-	}
-	r.said, r.shown = now, true
-	fmt.Fprintf(r.app.err, "\r\033[K%s", withoutControls(fmt.Sprintf("%s: %d of %d jobs", r.dir, arrived, all)))
-}
-
-// clear takes the line away.
-func (r *replaying) clear() {
-	if r.shown {
-		fmt.Fprint(r.app.err, "\r\033[K")
-		r.shown = false
-	}
 }

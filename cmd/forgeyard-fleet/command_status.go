@@ -44,8 +44,8 @@ func (a *app) statusCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				a.renderStatus(fleets, manager)
-				a.renderRefusals(refusals)
+				a.page().Status(fleets, manager)
+				a.page().Refusals(refusals)
 				return nil
 			})
 		},
@@ -70,7 +70,7 @@ func (a *app) listCommand() *cobra.Command {
 				if asJSON {
 					return a.printJSON(fleets)
 				}
-				a.renderFleets(fleets)
+				a.page().Fleets(fleets)
 				return nil
 			})
 		},

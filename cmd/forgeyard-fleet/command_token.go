@@ -113,7 +113,7 @@ func (a *app) tokenListCommand() *cobra.Command {
 				if asJSON {
 					return a.printJSON(tokens)
 				}
-				a.renderTokens(tokens)
+				a.page().Tokens(tokens)
 				return nil
 			})
 		},
@@ -139,37 +139,4 @@ func (a *app) tokenDeleteCommand() *cobra.Command {
 	}
 	a.completes(c, a.tokenNames, "", nil)
 	return c
-}
-
-func (a *app) renderTokens(tokens []access.Token) {
-	if len(tokens) == 0 {
-		a.printf("No API tokens.\n")
-		return
-	}
-	a.table([]string{"NAME", "ID", "PERMISSIONS", "FLEETS", "UNTIL", "BY"}, len(tokens), func(n int) []any {
-		t := tokens[n]
-		fleets := "all"
-		if len(t.Fleets) > 0 {
-			fleets = joinWords(t.Fleets)
-		}
-		until := "deleted"
-		switch {
-		case !t.Revoked.IsZero():
-		case t.Expires.IsZero():
-			until = "no expiry"
-		default:
-			until = moment(t.Expires)
-		}
-		return []any{t.Name, t.ID, joinWords(t.Permissions), fleets, until, t.By}
-	})
-}
-
-// joinWords joins words of any kind with commas.
-func joinWords[T ~string](words []T) string {
-	var text []string
-	for _, w := range words {
-		text = append(text, string(w))
-	}
-	slices.Sort(text)
-	return strings.Join(text, ",")
 }

@@ -11,6 +11,8 @@ import (
 	"golang.org/x/term"
 	"google.golang.org/grpc/grpclog"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/terminal"
 	"github.com/forgeyard/forgeyard-fleet/cmd/internal/version"
 )
 
@@ -19,7 +21,7 @@ func main() {
 	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
 	interrupts := make(chan os.Signal, 2)
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
-	ctx, hurry := interruptions(interrupts, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
+	ctx, hurry := terminal.Interruptions(interrupts, func() { signal.Reset(os.Interrupt, syscall.SIGTERM) })
 	a := &app{
 		in:  os.Stdin,
 		out: os.Stdout,
@@ -43,7 +45,7 @@ func main() {
 func terminalWidth() int {
 	width, _, err := term.GetSize(int(os.Stdout.Fd()))
 	if err != nil || width <= 0 {
-		return plainWidth
+		return render.PlainWidth
 	}
 	return width
 }

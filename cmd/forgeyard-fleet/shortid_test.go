@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/cmd/forgeyard-fleet/render"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
 )
@@ -67,10 +68,10 @@ func TestEveryCommandTakesAShortInstanceID(t *testing.T) {
 	const twin = fleet.CapacityInstanceID("01jabcdefghjkmnpqscet6vksb")
 	d := newDesk(t)
 	d.withInstances(one, other, twin)
-	if out, _ := d.must(exitDone, "events"); !strings.Contains(out, "demo "+shortID(one)) {
+	if out, _ := d.must(exitDone, "events"); !strings.Contains(out, "demo "+render.ShortID(one)) {
 		t.Fatalf("events shows\n%s", out)
 	}
-	for _, shown := range []string{shortID(one), "cet6vksa", "CET6VKSA"} {
+	for _, shown := range []string{render.ShortID(one), "cet6vksa", "CET6VKSA"} {
 		if out, _ := d.must(exitDone, "instance", "show", shown); !strings.HasPrefix(out, string(one)) {
 			t.Errorf("instance show %s:\n%s", shown, out)
 		}
@@ -92,7 +93,7 @@ func TestEveryCommandTakesAShortInstanceID(t *testing.T) {
 	for _, line := range []string{"instance show", "pin", "pin --clear", "quarantine --auto-approve",
 		"drain --auto-approve", "instance replace --auto-approve", "instance resolve --gone --auto-approve",
 		"instance list --all --before"} {
-		_, said := d.must(exitError, append(strings.Fields(line), shortID(other))...)
+		_, said := d.must(exitError, append(strings.Fields(line), render.ShortID(other))...)
 		if !strings.Contains(said, "2 instances have an id that begins or ends with") ||
 			!strings.Contains(said, string(other)+"  fleet.demo, healthy") ||
 			!strings.Contains(said, string(twin)) {
