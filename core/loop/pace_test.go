@@ -179,3 +179,78 @@ func TestAFailedResourceRestsItsOffer(t *testing.T) {
 		t.Errorf("the next request has the offers %q, want b", got)
 	}
 }
+
+// meter counts requests by the second, as an API does that allows so many a minute.
+type meter struct {
+	allowed int
+	at      []time.Time
+}
+
+// room says whether another request is allowed at a time.
+func (m *meter) room(now time.Time) bool {
+	return len(m.at) < m.allowed || now.Sub(m.at[len(m.at)-m.allowed]) >= time.Minute
+}
+
+// busiest is the largest number of requests within a minute.
+func (m *meter) busiest() (most int) {
+	for n, last := range m.at {
+		in := 0
+		for _, at := range m.at[:n+1] {
+			if last.Sub(at) < time.Minute {
+				in++
+			}
+		}
+		most = max(most, in)
+	}
+	return most
+}
+
+// The plugin holds creates back for as long as its budget is used up. What the manager
+// has in its hands is how often it asks for lists, and these always find room.
+func TestFiftyInstancesStartWithinARequestBudget(t *testing.T) {
+	const budget, wanted = 60, 50
+	start := func(interval time.Duration) (busiest, refused int, took time.Duration) {
+		w := newWorld(t, demoFleet(0, 0))
+		w.facts.InspectionInterval, w.facts.ListSettle = interval, 20*time.Second
+		w.restart()
+		m := &meter{allowed: budget}
+		made := map[fleet.OperationID]time.Time{}
+		w.store.fleets["f1"] = demoFleet(wanted, wanted)
+		began := w.now
+		for len(w.cloud) < wanted || len(w.hidden) > 0 {
+			if w.now.Sub(began) > 10*time.Minute {
+				t.Fatalf("%d instances after %s", len(w.cloud), w.now.Sub(began))
+			}
+			w.step()
+			for has[Inspect](w) {
+				take[Inspect](w)
+				if !m.room(w.now) {
+					refused++
+				}
+				m.at = append(m.at, w.now)
+				w.step(w.look())
+			}
+			for has[Provision](w) && m.room(w.now) {
+				m.at = append(m.at, w.now)
+				p := take[Provision](w)
+				made[p.Operation.ID], w.hidden[p.Operation.ID] = w.now, true // the list lags behind
+				w.step(w.run(p))
+			}
+			for key, at := range made {
+				if w.now.Sub(at) > w.facts.ListSettle*9/10 {
+					delete(w.hidden, key)
+				}
+			}
+			w.now = w.now.Add(200 * time.Millisecond)
+		}
+		return m.busiest(), refused, w.now.Sub(began)
+	}
+	busiest, refused, took := start(10 * time.Second)
+	if busiest > budget || refused > 0 || took > 2*time.Minute {
+		t.Errorf("%d requests in a minute of %d that are allowed, %d lists without room, %s in all", busiest, budget, refused,
+			took)
+	}
+	if eager, _, _ := start(0); eager <= budget {
+		t.Errorf("without an interval there are %d requests in a minute: this test shows nothing", eager)
+	}
+}
