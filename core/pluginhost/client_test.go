@@ -12,6 +12,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
+
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
 )
 
 // Some of go-plugin's faults are on ways that this package doesn't take. That it
@@ -23,8 +25,8 @@ func TestTheClientTakesNoneOfGoPluginsFaultyWays(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.remove()
-	program := newProgram(l, nil, dir, &redactor{})
-	config := clientConfig(l, program, dir, &redactor{})
+	program := newProgram(l, nil, dir, &pluginlog.Redactor{})
+	config := clientConfig(l, program, dir, &pluginlog.Redactor{})
 	for fault, wrong := range map[string]bool{
 		"Cmd ignores the socket directory, hands on the terminal and the environment": config.Cmd != nil,
 		"SecureConfig can't check what a runner starts":                               config.SecureConfig != nil,

@@ -9,4 +9,6 @@
 // An outcome is unknown unless the plugin says otherwise: a missing answer, a broken
 // connection, a deadline, a crash and an unset field all leave it unknown. Only a plugin
 // can claim that nothing was created.
+//
+// Package pluginlog reads what a plugin writes.
 package pluginhost

@@ -3,9 +3,10 @@
 package pluginhost
 
 import (
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
 )
 
 func TestAHandshakeThatTricklesInIsAwaited(t *testing.T) {
@@ -77,7 +78,7 @@ func TestNoFirstLineKeepsAStartFromEnding(t *testing.T) {
 			select {
 			case err := <-ended:
 				wantError(t, err, want)
-				if len(err.Error()) > 20*maxLastLine {
+				if len(err.Error()) > 20*pluginlog.MaxLastLine {
 					t.Errorf("an error of %d bytes", len(err.Error()))
 				}
 			case <-time.After(time.Minute):
@@ -85,19 +86,5 @@ func TestNoFirstLineKeepsAStartFromEnding(t *testing.T) {
 			}
 			wantEmpty(t, l.RunDir)
 		})
-	}
-}
-
-func TestALineOfManyPartsIsNoHandshakeInAny(t *testing.T) {
-	const handshake = "1|1|unix|/s|grpc|"
-	long := strings.Repeat("x", maxHandshake)
-	for stdout, want := range map[string]string{
-		handshake + long + "\n":                        "",
-		long + handshake + "\n":                        "",
-		long + handshake + long + "\n1|1|unix|/t|g|\n": "1|1|unix|/t|g|\n",
-	} {
-		if got := filter(t, []byte(stdout)); got != want {
-			t.Errorf("%.30q… gives %q, want %q", stdout, got, want)
-		}
 	}
 }

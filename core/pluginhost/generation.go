@@ -135,7 +135,7 @@ func complaintsOf(diagnostics []fleet.PluginDiagnostic) string {
 			complaint = fleet.PathText(d.Path) + ": " + complaint
 		}
 		if d.Detail != "" {
-			complaint += " (" + cutTo(printable(strings.TrimSuffix(d.Detail, ".")), maxErrorMessage) + ")"
+			complaint += " (" + shownText(strings.TrimSuffix(d.Detail, "."), maxErrorMessage) + ")"
 		}
 		complaints = append(complaints, complaint)
 	}

@@ -25,6 +25,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
@@ -64,14 +65,7 @@ type Launch struct {
 	// OnOutput gets every line that the plugin writes, as it is and with whatever
 	// secrets are in it: for the conformance kit, which looks for them. It is
 	// called from several goroutines. nil: output isn't observed.
-	OnOutput func(OutputLine)
-}
-
-// OutputLine is a line that a plugin wrote.
-type OutputLine struct {
-	// Stdout: to its standard output, apart from the handshake; else to its log.
-	Stdout bool
-	Text   string
+	OnOutput func(pluginlog.OutputLine)
 }
 
 func (l Launch) withDefaults() Launch {
@@ -117,11 +111,10 @@ func startVerified(ctx context.Context, l Launch, file *os.File) (*Process, erro
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", l.title(), err)
 	}
-	redacted := &redactor{}
-	l.Logger = slog.New(redactedLog{l.Logger.Handler(), redacted})
-	program := newProgram(l, file, dir, redacted)
-	program.log.onOutput = l.OnOutput
-	client := plugin.NewClient(clientConfig(l, program, dir, redacted))
+	redactor := &pluginlog.Redactor{}
+	l.Logger = slog.New(pluginlog.NewRedactedHandler(l.Logger.Handler(), redactor))
+	program := newProgram(l, file, dir, redactor)
+	client := plugin.NewClient(clientConfig(l, program, dir, redactor))
 
 	startContext, cancel := context.WithTimeout(ctx, l.StartTimeout)
 	defer cancel()
@@ -144,7 +137,7 @@ func startVerified(ctx context.Context, l Launch, file *os.File) (*Process, erro
 		dir:      dir,
 		conn:     conn,
 		rpc:      providerpb.NewProviderClient(conn),
-		redactor: redacted,
+		redactor: redactor,
 		gone:     make(chan struct{}),
 
 		leftBehind: make(chan struct{}),
@@ -156,7 +149,8 @@ func startVerified(ctx context.Context, l Launch, file *os.File) (*Process, erro
 }
 
 // clientConfig is the one place that configures go-plugin.
-func clientConfig(l Launch, program *program, dir *launchDir, redacted *redactor) *plugin.ClientConfig {
+func clientConfig(l Launch, program *program, dir *launchDir, redactor *pluginlog.Redactor) *plugin.ClientConfig {
+	answers := answerRedactor{redactor}
 	return &plugin.ClientConfig{
 		HandshakeConfig: plugin.HandshakeConfig{
 			MagicCookieKey:   providerpb.MagicCookieKey,
@@ -181,17 +175,17 @@ func clientConfig(l Launch, program *program, dir *launchDir, redacted *redactor
 			// Losing the connection means that the plugin is stuck: it must
 			// never happen for idleness.
 			grpc.WithIdleTimeout(0),
-			grpc.WithUnaryInterceptor(redacted.unary),
-			grpc.WithChainStreamInterceptor(withoutBroker, redacted.streaming),
+			grpc.WithUnaryInterceptor(answers.unary),
+			grpc.WithChainStreamInterceptor(withoutBroker, answers.streaming),
 		},
 		// What a plugin prints once it serves comes over the connection.
-		SyncStdout: program.log.printed(true),
-		SyncStderr: program.log.printed(false),
+		SyncStdout: program.log.Printed(true),
+		SyncStderr: program.log.Printed(false),
 		RunnerFunc: func(_ hclog.Logger, command *exec.Cmd, _ string) (runner.Runner, error) {
 			program.handshakeEnv = command.Env
 			return program, nil
 		},
-		Logger: libraryLogger(l.Logger),
+		Logger: pluginlog.LibraryLogger(l.Logger),
 	}
 }
 
@@ -253,7 +247,7 @@ func connect(ctx context.Context, client *plugin.Client) (*grpc.ClientConn, erro
 type connectError struct{ last error }
 
 func (e *connectError) Error() string {
-	return cutTo(printable(status.Convert(e.last).Message()), maxErrorMessage)
+	return shownText(status.Convert(e.last).Message(), maxErrorMessage)
 }
 
 // startError says why there is no process: the caller's wish, silence, an end
@@ -268,18 +262,18 @@ func startError(ctx, startContext context.Context, l Launch, program *program, e
 		return fmt.Errorf("start %s: given up: %w", l.title(), context.Cause(ctx))
 	case errors.As(err, &unreachable):
 		return fmt.Errorf("start %s: no connection to it came about within %s: %w%s; report it to the plugin's author",
-			l.title(), l.StartTimeout, unreachable, program.log.lastLines())
+			l.title(), l.StartTimeout, unreachable, program.log.LastLines())
 	case startContext.Err() != nil:
 		return fmt.Errorf("start %s: it did not answer within %s%s; see its log lines, or allow it more time",
-			l.title(), l.StartTimeout, program.log.lastLines())
+			l.title(), l.StartTimeout, program.log.LastLines())
 	case program.endedByItself():
 		return fmt.Errorf(
 			"start %s: it ended before it was ready (%w)%s; correct what it complains about, or install another version",
 			l.title(),
 			program.status(),
-			program.log.lastLines(),
+			program.log.LastLines(),
 		)
 	}
 	return fmt.Errorf("start %s: %w%s; check that it is a forgeyard-fleet plugin for this version and platform",
-		l.title(), err, program.log.lastLines())
+		l.title(), err, program.log.LastLines())
 }

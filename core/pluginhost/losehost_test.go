@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
 )
 
@@ -70,9 +71,9 @@ func TestWhatOutlivesItsHostIsNamedAndEnded(t *testing.T) {
 
 func TestEverythingThatAPluginWritesIsPassedOnAsItIs(t *testing.T) {
 	var mutex sync.Mutex
-	var heard []OutputLine
+	var heard []pluginlog.OutputLine
 	l := launch(t, "noise")
-	l.OnOutput = func(line OutputLine) {
+	l.OnOutput = func(line pluginlog.OutputLine) {
 		mutex.Lock()
 		defer mutex.Unlock()
 		if len(line.Text) < 100 {
@@ -85,7 +86,7 @@ func TestEverythingThatAPluginWritesIsPassedOnAsItIs(t *testing.T) {
 	}
 	mutex.Lock()
 	defer mutex.Unlock()
-	if !slices.Contains(heard, OutputLine{Stdout: true, Text: "library v1 loaded"}) {
+	if !slices.Contains(heard, pluginlog.OutputLine{Stdout: true, Text: "library v1 loaded"}) {
 		t.Errorf("heard: %v", heard)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
 
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
@@ -23,7 +24,7 @@ type Process struct {
 	dir      *launchDir
 	conn     *grpc.ClientConn
 	rpc      providerpb.ProviderClient
-	redactor *redactor // of all that the plugin says
+	redactor *pluginlog.Redactor // of all that the plugin says
 
 	// closeClient runs go-plugin's Kill once and waits for it.
 	closeClient func()
@@ -50,7 +51,7 @@ func (p *Process) ExitCause() error {
 	case p.stopping.Load():
 		return fmt.Errorf("%s was stopped (%w)", p.launch.title(), status)
 	}
-	return fmt.Errorf("%s ended (%w)%s", p.launch.title(), status, p.program.log.lastLines())
+	return fmt.Errorf("%s ended (%w)%s", p.launch.title(), status, p.program.log.LastLines())
 }
 
 // PID is the process's id, for status output.

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-plugin/runner"
+
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
 )
 
 // drainGrace is how long the last output of an ended plugin is waited for. A
@@ -32,7 +34,7 @@ type program struct {
 	// handshakeEnv is what go-plugin wants the plugin to know.
 	handshakeEnv []string
 
-	log       *pluginLog
+	log       *pluginlog.Log
 	handshake *io.PipeReader // what go-plugin may read of standard output
 	pumps     sync.WaitGroup
 	exited    chan struct{}
@@ -48,8 +50,8 @@ type program struct {
 
 var _ runner.Runner = (*program)(nil)
 
-func newProgram(l Launch, file *os.File, dir *launchDir, redacted *redactor) *program {
-	return &program{launch: l, file: file, dir: dir, log: newPluginLog(l.Logger, redacted), exited: make(chan struct{})}
+func newProgram(l Launch, file *os.File, dir *launchDir, redactor *pluginlog.Redactor) *program {
+	return &program{launch: l, file: file, dir: dir, log: pluginlog.New(l.Logger, redactor, l.OnOutput), exited: make(chan struct{})}
 }
 
 // Start executes the verified file in its own process group.
@@ -85,8 +87,8 @@ func (p *program) Start(context.Context) error {
 	}
 	handshake, accepted := io.Pipe()
 	p.handshake = handshake
-	p.pumps.Go(func() { p.readStdout(outputPipe{pipes.stdout.read}, accepted) })
-	p.pumps.Go(func() { p.log.read(outputPipe{pipes.stderr.read}) })
+	p.pumps.Go(func() { p.log.ReadStdout(outputPipe{pipes.stdout.read}, accepted, p.awaitExit) })
+	p.pumps.Go(func() { p.log.ReadStderr(outputPipe{pipes.stderr.read}) })
 	return nil
 }
 
@@ -171,6 +173,14 @@ func (p *program) kill(why string) {
 	}
 }
 
+// awaitExit returns when the process has ended, or soon: its streams may end first.
+func (p *program) awaitExit() {
+	select {
+	case <-p.exited:
+	case <-time.After(drainGrace):
+	}
+}
+
 // wait returns when the process, if there was one, is reaped and its output read.
 func (p *program) wait() {
 	if p.ID() == "" {
@@ -232,7 +242,7 @@ func (p *program) Name() string { return p.launch.Path }
 func (p *program) Stdout() io.ReadCloser { return p.handshake }
 
 // Stderr gives go-plugin nothing: its parser of log lines panics, and takes the
-// host with it, on a line such as {"@message":1}. The lines are read by pluginLog.
+// host with it, on a line such as {"@message":1}. The lines are read by pluginlog.
 func (p *program) Stderr() io.ReadCloser { return io.NopCloser(eof{}) }
 
 type eof struct{}
@@ -249,7 +259,7 @@ func (p *program) PluginToHost(network, address string) (string, string, error) 
 		return "", "", fmt.Errorf(
 			"it wants to be reached at %q: %w; a plugin listens on a unix socket in the directory that "+
 				"PLUGIN_UNIX_SOCKET_DIR names",
-			cutTo(printable(network+" "+address), maxLastLine),
+			shownText(network+" "+address, pluginlog.MaxLastLine),
 			err,
 		)
 	}

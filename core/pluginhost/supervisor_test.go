@@ -5,8 +5,6 @@ package pluginhost
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -303,17 +301,4 @@ func TestAnApplyMendsWhatWaitsForAPersonAndNothingElse(t *testing.T) {
 			t.Errorf("%d deaths are remembered", deaths)
 		}
 	})
-}
-
-func TestAHeadlineIsTheErrorWithoutTheLogLines(t *testing.T) {
-	log := newPluginLog(slog.New(slog.DiscardHandler), &redactor{})
-	log.line([]byte("panic: oh"), false)
-	log.line([]byte("second"), false)
-	err := fmt.Errorf("it died: it ended (exit status 2)%s; correct it", log.lastLines())
-	if got := Headline(err); got != "it died: it ended (exit status 2); correct it" {
-		t.Errorf("%q", got)
-	}
-	if got := Headline(errors.New("plain")); got != "plain" {
-		t.Errorf("%q", got)
-	}
 }
