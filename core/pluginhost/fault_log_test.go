@@ -25,7 +25,7 @@ func TestAFloodOfLogLinesFillsNoDiskAndIsTold(t *testing.T) {
 	}
 	// All of it is read, and the last lines are there for the cause of a crash.
 	eventually(t, "the end of the flood is heard", func() bool {
-		return strings.Contains(process.program.log.LastLines(), "the last word")
+		return strings.Contains(process.child.Log.LastLines(), "the last word")
 	})
 	if err := process.Stop(2 * time.Second); err != nil {
 		t.Fatal(err)

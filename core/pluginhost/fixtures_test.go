@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/process"
 )
 
 // install copies an executable as the plugin store would and returns its digest.
@@ -155,7 +157,7 @@ func exitsWithin(t testing.TB, p *Process, limit time.Duration) {
 }
 
 func processLives(pid int) bool {
-	_, err := processStart(pid) // a zombie doesn't live
+	_, err := process.StartTime(pid) // a zombie doesn't live
 	return err == nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/process"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
 )
 
@@ -35,10 +36,10 @@ func TestWhatOutlivesItsHostIsNamedAndEnded(t *testing.T) {
 		"a child of an honest one": {config: `"children"`, limit: time.Minute, want: []string{"a process of its group"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			process := started(t, launch(t, test.mode))
-			pid := pidOf(t, process)
+			plugin := started(t, launch(t, test.mode))
+			pid := pidOf(t, plugin)
 			if test.config != "" {
-				account, _, err := process.Configure(
+				account, _, err := plugin.Configure(
 					t.Context(),
 					Configuration{Provider: secret.Resolved{Body: []byte(test.config)}},
 				)
@@ -50,10 +51,10 @@ func TestWhatOutlivesItsHostIsNamedAndEnded(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			go func() {
-				<-process.Exited()
+				<-plugin.Exited()
 				cancel()
 			}()
-			left, err := process.LoseHost(ctx, test.limit)
+			left, err := plugin.LoseHost(ctx, test.limit)
 			if err != nil || len(left) != len(test.want) {
 				t.Fatalf("left: %v, %v; want %v", left, err, test.want)
 			}
@@ -62,7 +63,7 @@ func TestWhatOutlivesItsHostIsNamedAndEnded(t *testing.T) {
 					t.Errorf("left: %v; want %v", left, test.want)
 				}
 			}
-			if groupLives(pid) {
+			if process.GroupLives(pid) {
 				t.Error("it was not ended")
 			}
 		})

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/process"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
@@ -95,9 +96,9 @@ func TestTheExecutableIsRefused(t *testing.T) {
 			test.prepare(t, &l)
 			_, err := Start(t.Context(), l)
 			wantError(t, err, append(test.want, `provider test.here (plugin "test")`, l.Path)...)
-			var refused *ExecutableError
+			var refused *process.ExecutableError
 			if !errors.As(err, &refused) {
-				t.Errorf("%T is no *ExecutableError", err)
+				t.Errorf("%T is no *process.ExecutableError", err)
 			}
 			if _, err := os.Stat(l.RunDir); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("the run directory was touched: %v", err)
@@ -140,7 +141,7 @@ func TestAPathSwappedBetweenCheckAndExecutionDoesNotRun(t *testing.T) {
 	if _, err := install(store.path, l.Path); err != nil {
 		t.Fatal(err)
 	}
-	file, err := openExecutable(l.Path, l.Digest)
+	file, err := process.OpenExecutable(l.Path, l.Digest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,14 +153,14 @@ func TestAPathSwappedBetweenCheckAndExecutionDoesNotRun(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	process, err := startVerified(t.Context(), l, file)
+	plugin, err := startVerified(t.Context(), l, file)
 	if err != nil {
 		t.Fatalf("the verified file was not what ran: %v", err)
 	}
-	if _, err := process.Info(t.Context()); err != nil {
+	if _, err := plugin.Info(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if err := process.Stop(2 * time.Second); err != nil {
+	if err := plugin.Stop(2 * time.Second); err != nil {
 		t.Error(err)
 	}
 }
@@ -226,7 +227,7 @@ func TestAStartIsGivenUpWhenTheCallerWants(t *testing.T) {
 // eventuallyQuiet waits until a process is recorded in the run directory.
 func eventuallyQuiet(runDir string) {
 	for {
-		for _, path := range must(filepath.Glob(filepath.Join(runDir, launchPattern))) {
+		for _, path := range launches(runDir) {
 			if record, err := readRecord(path); err == nil && record.Process.PID != 0 {
 				return
 			}

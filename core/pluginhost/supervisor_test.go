@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/process"
 )
 
 // fakeProcess is a supervised process without an operating system.
@@ -196,7 +197,7 @@ func TestAPluginThatCannotBeStartedCountsAsDead(t *testing.T) {
 func TestWhatOnlyAPersonCanMendIsNotTriedAgain(t *testing.T) {
 	for name, next := range map[string]func() (*fakeProcess, error){
 		"a refused executable": func() (*fakeProcess, error) {
-			return nil, &ExecutableError{"/store/x", "is missing", installAdvice}
+			return nil, &process.ExecutableError{Path: "/store/x", Reason: "is missing", Advice: "install it"}
 		},
 		"a refused provider block": func() (*fakeProcess, error) {
 			f := newFakeProcess()
