@@ -59,6 +59,10 @@ func (p *Process) LoseHost(ctx context.Context, limit time.Duration) (left []str
 	if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
 		return left, fmt.Errorf("end what is left of %s: %w", p.launch.title(), err)
 	}
+	// A signal only begins the end, and Stop waits for the leader alone.
+	for killed := time.Now(); process.GroupLives(pid) && time.Since(killed) < stopLimit; {
+		<-ticker.C
+	}
 	return left, p.Stop(0)
 }
 
