@@ -1,6 +1,7 @@
 package agentserver_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
@@ -19,6 +20,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/pki"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/metadatafake"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
 )
 
@@ -241,7 +243,7 @@ func identityRefusals() []enrollmentRefusal {
 			"the host sent none",
 		),
 		row("a metadata service that signs nothing", func(w *world, h *host, c *agent.Config) {
-			c.Metadata = w.identified(*h, "i-1").metadataOf(map[string][]byte{})
+			c.Metadata = w.identified(*h, "i-1").metadataOf(nil)
 		}, agentapi.CodeIdentityMissing, keepsTrying, "the host sent none"),
 		row(
 			"the document of another instance",
@@ -276,9 +278,8 @@ func identityRefusals() []enrollmentRefusal {
 		row("a document that was changed after it was signed", func(w *world, h *host, c *agent.Config) {
 			r := w.identified(*h, "i-1")
 			document, signature := r.sign(identityDocument{Instance: "i-2", Account: "1234", Region: "here"})
-			c.Metadata = r.metadataOf(
-				map[string][]byte{"document": []byte(strings.Replace(string(document), "i-2", "i-1", 1)), "rsa2048": signature},
-			)
+			document = bytes.Replace(document, []byte("i-2"), []byte("i-1"), 1)
+			c.Metadata = r.metadataOf(metadatafake.Identity(document, signature))
 		}, agentapi.CodeIdentityRefused, givesUp, "(bad signature)"),
 		row("a document that somebody else signed", func(w *world, h *host, c *agent.Config) {
 			w.identified(*h, "i-1")

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/logbuffer"
 )
 
 func TestAPluginThatClosesItsLogServesOn(t *testing.T) {
@@ -16,9 +18,9 @@ func TestAPluginThatClosesItsLogServesOn(t *testing.T) {
 }
 
 func TestAFloodOfLogLinesFillsNoDiskAndIsTold(t *testing.T) {
-	var log logBuffer
+	var log logbuffer.Buffer
 	l := launch(t, "flood of log lines") // 20 MB
-	l.Logger = log.logger()
+	l.Logger = log.Logger()
 	process := started(t, l)
 	if _, err := process.Info(t.Context()); err != nil {
 		t.Fatal(err)

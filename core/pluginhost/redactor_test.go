@@ -13,6 +13,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/logbuffer"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
@@ -64,11 +65,11 @@ func (p *testPlugin) leakedResource(key string) *providerpb.Resource {
 }
 
 // leaking is a configured plugin that shows its secret wherever it can.
-func leaking(t *testing.T, mode string) (*Process, *logBuffer, []fleet.PluginDiagnostic, error) {
+func leaking(t *testing.T, mode string) (*Process, *logbuffer.Buffer, []fleet.PluginDiagnostic, error) {
 	t.Helper()
-	log := &logBuffer{}
+	log := &logbuffer.Buffer{}
 	l := launch(t, mode)
-	l.Logger = log.logger()
+	l.Logger = log.Logger()
 	process := started(t, l)
 	_, found, err := process.Configure(t.Context(), Configuration{Provider: secret.Resolved{
 		Body: []byte(leakPrefix + planted + `"}`), Secrets: []string{planted},
@@ -169,9 +170,9 @@ func TestAnAnswerWithASecretInAnIdentityIsNoAnswer(t *testing.T) {
 }
 
 func TestASecretThatIsTooShortIsWarnedAboutWithoutIt(t *testing.T) {
-	log := &logBuffer{}
+	log := &logbuffer.Buffer{}
 	l := launch(t, "")
-	l.Logger = log.logger()
+	l.Logger = log.Logger()
 	process := started(t, l)
 	if _, err := process.Validate(
 		t.Context(),

@@ -17,6 +17,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/process"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/logbuffer"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
@@ -269,9 +270,9 @@ func TestARunDirectoryIsRefused(t *testing.T) {
 
 // hashicorp/go-plugin panics in a goroutine of its own on the first of these.
 func TestNoLogLineBringsTheHostDown(t *testing.T) {
-	var log logBuffer
+	var log logbuffer.Buffer
 	l := launch(t, "panicking log lines")
-	l.Logger = log.logger()
+	l.Logger = log.Logger()
 	process := started(t, l)
 	if _, err := process.Info(t.Context()); err != nil {
 		t.Fatal(err)
