@@ -130,8 +130,7 @@ func (r *region) evidenceOf(instance string) *agentapi.Evidence {
 }
 
 func TestAHostThatShowsWhichInstanceItIsEnrollsAndItIsRemembered(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	h := w.provision(fleet.RunnerPolicy{})
 	c := w.agentConfig(h)
 	c.Metadata = w.identified(h, "i-1").metadata(identityDocument{Instance: "i-1", Account: "1234", Region: "here"})
@@ -148,10 +147,7 @@ func TestAHostThatShowsWhichInstanceItIsEnrollsAndItIsRemembered(t *testing.T) {
 
 // A fleet that asks for none takes hosts as before, whatever they send.
 func TestEvidenceThatNobodyAsksForIsNotLookedAt(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
-	h := w.provision(fleet.RunnerPolicy{})
-	c := w.newCaller(newKey(t))
+	w, h, c := startWorldWithCaller(t)
 	status, body := c.post(agentapi.EnrollPath, c.enrollBody(h, func(r *agentapi.EnrollRequest) {
 		r.Evidence = &agentapi.Evidence{Kind: "aws", Document: []byte("junk")}
 	}))
@@ -161,8 +157,7 @@ func TestEvidenceThatNobodyAsksForIsNotLookedAt(t *testing.T) {
 }
 
 func TestAStolenTokenIsWorthNothingWithoutItsHostsDocument(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	h := w.provision(fleet.RunnerPolicy{})
 	r := w.identified(h, "i-1")
 	thief := w.newCaller(newKey(t))
@@ -196,8 +191,7 @@ func TestAStolenTokenIsWorthNothingWithoutItsHostsDocument(t *testing.T) {
 
 // Two tokens and one document: the faster one has the one certificate.
 func TestOfTwoAgentsWithTheSameDocumentOneEnrolls(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	var hosts [4]host
 	for n := range hosts {
 		hosts[n] = w.provision(fleet.RunnerPolicy{})
@@ -323,8 +317,7 @@ func TestAVerificationThatTakesTooLongIsGivenUpAndTriedAgain(t *testing.T) {
 
 // The key proves who comes again: a lost answer needs no verifier.
 func TestALostAnswerIsGivenAgainWhileTheVerifierIsAway(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	h := w.provision(fleet.RunnerPolicy{})
 	r := w.identified(h, "i-1")
 	c := w.newCaller(newKey(t))

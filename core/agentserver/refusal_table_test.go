@@ -325,8 +325,7 @@ func TestRefusedEnrollmentIsReportedToAgentLogAndPeople(t *testing.T) {
 	for _, row := range slices.Concat(enrollmentRefusals(), identityRefusals(), batchRefusals()) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			w.startManager()
+			w := startWorld(t)
 			h := w.provision(fleet.RunnerPolicy{})
 			c := w.agentConfig(h)
 			row.prepare(w, &h, &c)
@@ -407,10 +406,7 @@ func (w *world) refusal(code string) fleet.Refusal {
 }
 
 func TestRevokedRunnersCallsNameItsInstance(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
-	h := w.provision(fleet.RunnerPolicy{})
-	c := w.newCaller(newKey(t))
+	w, h, c := startWorldWithCaller(t)
 	c.enroll(h)
 	w.revoke(h)
 	for _, call := range []struct{ path, body string }{
@@ -435,10 +431,7 @@ func TestRevokedRunnersCallsNameItsInstance(t *testing.T) {
 }
 
 func TestMalformedEnrollmentIsRefusedWithoutAnInstance(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
-	h := w.provision(fleet.RunnerPolicy{})
-	c := w.newCaller(newKey(t))
+	w, h, c := startWorldWithCaller(t)
 	for name, body := range map[string]string{
 		"over 262144 bytes":      `{"token":"` + strings.Repeat("a", agentapi.MaxBodyBytes) + `"}`,
 		"not the JSON":           "junk",
@@ -459,10 +452,7 @@ func TestMalformedEnrollmentIsRefusedWithoutAnInstance(t *testing.T) {
 }
 
 func TestNamesInACertificateRequestAreIgnored(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
-	h := w.provision(fleet.RunnerPolicy{})
-	c := w.newCaller(newKey(t))
+	w, h, c := startWorldWithCaller(t)
 	other := &url.URL{Scheme: "spiffe", Host: installation, Path: "/runner/" + w.ulid()}
 	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
 		Subject: pkix.Name{CommonName: "manager"}, DNSNames: []string{pki.ServerName(installation)}, URIs: []*url.URL{other},
@@ -484,10 +474,7 @@ func TestNamesInACertificateRequestAreIgnored(t *testing.T) {
 }
 
 func TestTheSameTokenWithTheSameKeyIsNoRefusal(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
-	h := w.provision(fleet.RunnerPolicy{})
-	c := w.newCaller(newKey(t))
+	w, h, c := startWorldWithCaller(t)
 	c.enroll(h)
 	first, _ := w.runner(h)
 	c.enroll(h)
@@ -499,8 +486,7 @@ func TestTheSameTokenWithTheSameKeyIsNoRefusal(t *testing.T) {
 }
 
 func TestRefusalsAreCountedByInstanceTheLatestFirst(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	c := w.newCaller(newKey(t))
 	for n := range 30 {
 		h := w.provision(fleet.RunnerPolicy{})

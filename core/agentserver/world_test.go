@@ -66,6 +66,22 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
+// startWorld is a world whose manager runs.
+func startWorld(t testing.TB) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.startManager()
+	return w
+}
+
+// startWorldWithCaller is a world whose manager runs, with a host that is due to enroll
+// and a caller with a key of its own.
+func startWorldWithCaller(t testing.TB) (*world, host, *caller) {
+	t.Helper()
+	w := startWorld(t)
+	return w, w.provision(fleet.RunnerPolicy{}), w.newCaller(newKey(t))
+}
+
 func (w *world) now() time.Time             { return time.Now().Add(time.Duration(w.ahead.Load())) }
 func (w *world) moveClock(by time.Duration) { w.ahead.Add(int64(by)) }
 func (w *world) managerURL() string         { return "https://" + w.address }
