@@ -53,7 +53,8 @@ type notaryConfig struct {
 	Trap        string `fleet:"trap,required" doc:"While the file is there, a verification ends the process."`
 }
 
-// notary is a plugin that verifies documents by a certificate.
+// notary is a plugin that verifies documents by a certificate, and has no machines. It is
+// built with the SDK: that manager, host and SDK agree is what is tested.
 type notary struct {
 	certificate *x509.Certificate
 	trap        string

@@ -88,6 +88,15 @@ func started(t testing.TB, l Launch) *Process {
 	return process
 }
 
+// startFails checks that a start ends with an error that says all of it, and leaves
+// nothing behind.
+func startFails(t testing.TB, l Launch, parts ...string) {
+	t.Helper()
+	_, err := Start(t.Context(), l)
+	wantError(t, err, parts...)
+	wantEmpty(t, l.RunDir)
+}
+
 func wantEmpty(t testing.TB, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -127,9 +127,7 @@ func TestAFileThatIsNoProgramIsToldSo(t *testing.T) {
 	if l.Digest, err = install(source, l.Path); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Start(t.Context(), l)
-	wantError(t, err, "execute "+l.Path, "exec format error", "built for this platform")
-	wantEmpty(t, l.RunDir)
+	startFails(t, l, "execute "+l.Path, "exec format error", "built for this platform")
 }
 
 // hashicorp/go-plugin documents this gap in SecureConfig.
@@ -196,18 +194,14 @@ func TestTheExecutableSurvivesAnyDescriptorLayout(t *testing.T) {
 
 func TestAPluginThatDiesAtStartSaysWhy(t *testing.T) {
 	l := launch(t, "crash at start")
-	_, err := Start(t.Context(), l)
-	wantError(t, err, "start provider test.here", "exit status 3", "the region is wrong region=mars", "cannot continue")
-	wantEmpty(t, l.RunDir)
+	startFails(t, l, "start provider test.here", "exit status 3", "the region is wrong region=mars", "cannot continue")
 }
 
 func TestASilentPluginIsGivenUpAndKilled(t *testing.T) {
 	t.Parallel() // it waits
 	l := launch(t, "silent")
 	l.StartTimeout = 3 * time.Second
-	_, err := Start(t.Context(), l)
-	wantError(t, err, "did not answer within 3s", "waiting for the moon", "allow it more time")
-	wantEmpty(t, l.RunDir)
+	startFails(t, l, "did not answer within 3s", "waiting for the moon", "allow it more time")
 }
 
 func TestAStartIsGivenUpWhenTheCallerWants(t *testing.T) {
@@ -246,9 +240,7 @@ func must[T any](value T, err error) T {
 
 func TestAPluginOfAnotherProtocolIsRefused(t *testing.T) {
 	l := launch(t, "bad handshake")
-	_, err := Start(t.Context(), l)
-	wantError(t, err, "incompatible API version", "for this version and platform")
-	wantEmpty(t, l.RunDir)
+	startFails(t, l, "incompatible API version", "for this version and platform")
 }
 
 func TestARunDirectoryIsRefused(t *testing.T) {
@@ -337,9 +329,7 @@ func TestTheEnvironmentHoldsWhatIsAllowedAndNamed(t *testing.T) {
 func TestANameThatIsNoVariableIsRefused(t *testing.T) {
 	l := launch(t, "")
 	l.Env = append(l.Env, "A=B")
-	_, err := Start(t.Context(), l)
-	wantError(t, err, `"A=B"`, "correct env of plugin")
-	wantEmpty(t, l.RunDir)
+	startFails(t, l, `"A=B"`, "correct env of plugin")
 }
 
 // hashicorp/terraform#38939: a stopped plugin held its host for five hours.
