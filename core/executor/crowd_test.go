@@ -247,7 +247,8 @@ func gather(t testing.TB, c *crowd, callLimit int) (begin func()) {
 		Observe:   c.observe,
 	})
 	c.agents, err = agentserver.NewServer(agentserver.Config{
-		Authorities: pki.NewAuthoritySet(keys.authority), Tokens: keys.tokens, Store: c.books, Now: time.Now, Random: rand.Reader,
+		Authorities: pki.NewAuthoritySet(keys.authority), Tokens: keys.tokens, Store: c.books,
+		Now: time.Now, Random: rand.Reader,
 		Wake: c.exec.Wake, Logger: slog.New(slog.DiscardHandler), CertificateLife: 24 * time.Hour,
 	})
 	must(err)

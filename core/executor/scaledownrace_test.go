@@ -283,7 +283,8 @@ func beginRace(t *testing.T) *raceWorld {
 		Loop:      keys.newLoop(books, "https://"+listener.Addr().String(), w.now(), runners),
 		Provider:  func(fleet.ProviderAddress) (executor.Provider, error) { return w.provider, nil },
 		Scheduler: func(fleet.SchedulerAddress) (scheduler.Scheduler, error) { return racing{w.client, w}, nil },
-		Connected: w.connected, Token: keys.tokens.TokenOf, Clock: w.now, Log: slog.New(slog.DiscardHandler), Observe: w.spread,
+		Connected: w.connected, Token: keys.tokens.TokenOf, Clock: w.now,
+		Log: slog.New(slog.DiscardHandler), Observe: w.spread,
 	})
 	agents, err := agentserver.NewServer(agentserver.Config{
 		Authorities:     pki.NewAuthoritySet(keys.authority),

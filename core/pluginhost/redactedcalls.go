@@ -176,7 +176,9 @@ func (r answerRedactor) entries(field protoreflect.FieldDescriptor, entries prot
 }
 
 // value redacts one value; only texts and messages change.
-func (r answerRedactor) value(field protoreflect.FieldDescriptor, value protoreflect.Value) (protoreflect.Value, error) {
+func (r answerRedactor) value(
+	field protoreflect.FieldDescriptor, value protoreflect.Value,
+) (protoreflect.Value, error) {
 	switch field.Kind() {
 	case protoreflect.MessageKind, protoreflect.GroupKind:
 		return value, r.message(value.Message())
