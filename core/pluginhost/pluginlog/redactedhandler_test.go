@@ -2,6 +2,7 @@ package pluginlog
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"log/slog"
 	"strings"
@@ -9,7 +10,11 @@ import (
 )
 
 func TestALogShowsNoSecretWhateverIsLogged(t *testing.T) {
-	const planted = "hunter2/planted+<secret>"
+	const (
+		planted = "hunter2/planted+<secret>"
+		token   = "fyt1.01JZZZZZZZZZZZZZZZZZZZZZZZ.abcdefghijklmnopqrstuvwxyz234567abcdefghijklmnopqrst"
+	)
+	encoded := base64.StdEncoding.EncodeToString([]byte("user:" + planted))
 	log := &strings.Builder{}
 	redacted := &Redactor{}
 	redacted.Learn([]string{planted, "two\tparts"})
@@ -29,7 +34,7 @@ func TestALogShowsNoSecretWhateverIsLogged(t *testing.T) {
 		valuer{planted},
 	)
 	logger.LogAttrs(context.Background(), slog.LevelInfo, Printable("two\tparts"), slog.Int("number", 7))
-	for _, form := range []string{planted, planted[:4]} {
+	for _, form := range []string{planted, planted[:4], encoded[8:24], token[32:]} {
 		if strings.Contains(log.String(), form) {
 			t.Errorf("the log shows %q:\n%s", form, log)
 		}
