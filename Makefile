@@ -106,7 +106,7 @@ explore: ## run the property tests with other inputs (SEEDS=)
 
 # What is concurrent runs under the race detector, too.
 test-race: ## run concurrent packages under the race detector
-	CGO_ENABLED=1 $(GO) test -race -short ./core/executor ./core/planner/packing ./core/pluginhost ./core/agentserver ./core/pki ./core/agent/... ./core/queue/... ./core/store ./core/pluginstore ./plugin-sdk/... ./plugins/local/... ./plugins/manual/... ./plugins/libvirt/internal/daemon ./plugins/libvirt/internal/seed ./plugins/aws/internal/rate
+	CGO_ENABLED=1 $(GO) test -race -short ./core/executor ./core/planner/packing ./core/pluginhost/... ./core/agentserver ./core/pki ./core/agent/... ./core/queue/... ./core/store ./core/pluginstore ./plugin-sdk/... ./plugins/local/... ./plugins/manual/... ./plugins/libvirt/internal/daemon ./plugins/libvirt/internal/seed ./plugins/aws/internal/rate
 	CGO_ENABLED=1 $(GO) test -race -count=1 -run '^TestAJobThatIsLeasedInTheMomentOfAScaleDownIsNeverKilled$$' ./core/executor -tries 200
 
 # The only target that installs packages. `make test` runs the same script first, which

@@ -31,12 +31,15 @@ func noticing(t *testing.T, values map[string]string) (*jobHost, *metadatafake.S
 	return h, platform
 }
 
+// wantsRun is a manager that wants a worker without a command, and whose next beat is due
+// in a minute.
+func wantsRun(t *testing.T) *playedManager {
+	return &playedManager{t: t, directive: agentapi.Directive{Want: agentapi.WantRun, Order: "run-1"}}
+}
+
 func TestNoticeAndItsWithdrawalAreReportedAtOnce(t *testing.T) {
 	h, platform := noticing(t, nil)
-	m := &playedManager{
-		t:         t,
-		directive: agentapi.Directive{Want: agentapi.WantRun, Order: "run-1"},
-	} // the next beat is due in a minute
+	m := wantsRun(t)
 	end := h.begin(h.against(m))
 	m.eventually("it beats", func() bool { return m.last().Heard == agentapi.WantRun })
 	platform.Set(func() { platform.Values[awsSpot] = spotIn(2 * time.Minute) })
@@ -110,10 +113,7 @@ func TestInterruptionNoticeStopsNewJobsOnly(t *testing.T) {
 // next one is due.
 func TestNoticeDuringAHeartbeatIsReportedAtOnce(t *testing.T) {
 	h, platform := noticing(t, nil)
-	m := &playedManager{
-		t:         t,
-		directive: agentapi.Directive{Want: agentapi.WantRun, Order: "run-1"},
-	} // the next beat is due in a minute
+	m := wantsRun(t)
 	began, goOn := make(chan struct{}), make(chan struct{})
 	var beats atomic.Int32
 	held := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

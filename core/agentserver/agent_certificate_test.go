@@ -23,8 +23,7 @@ func TestACertificateIsRenewedBeforeItExpires(t *testing.T) {
 }
 
 func TestACertificateThatExpiredWhileTheManagerWasAwayIsRenewed(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	h := w.provision(fleet.RunnerPolicy{})
 	w.startAgent(w.agentConfig(h))
 	first := w.shows(h, "the agent beats", func(r fleet.Runner) bool { return r.Beats > 0 })

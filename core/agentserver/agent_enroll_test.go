@@ -13,8 +13,7 @@ import (
 )
 
 func TestALostEnrollmentAnswerGivesTheSameRunner(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	h := w.provision(fleet.RunnerPolicy{})
 	lost := 0
 	w.store.enrolled = func() {
@@ -40,8 +39,7 @@ func TestATokenUsedWithAnotherKeyIsRefusedAndMarksTheRunner(t *testing.T) {
 		admitted bool
 	}{{"before admission the runner is tampered with", false}, {"after admission it is an alert only", true}} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
-			w.startManager()
+			w := startWorld(t)
 			h := w.provision(fleet.RunnerPolicy{})
 			w.startAgent(w.agentConfig(h))
 			w.shows(h, "the agent beats", func(r fleet.Runner) bool { return r.Beats > 0 })
@@ -100,8 +98,7 @@ func TestAnAgentGivesUpOnFinalRefusals(t *testing.T) {
 		}, agentapi.CodeInstanceEnded, "gone"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
-			w.startManager()
+			w := startWorld(t)
 			h := w.provision(fleet.RunnerPolicy{})
 			c.prepare(w, &h)
 			err := w.startAgent(w.agentConfig(h)).wait(t)
@@ -130,8 +127,7 @@ func TestAnAgentRefusesAnotherManager(t *testing.T) {
 		"with another name":      func(d *bootstrap.Document) { d.ServerName = "manager.other.forgeyard-fleet.internal" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.startManager()
+			w := startWorld(t)
 			h := w.provision(fleet.RunnerPolicy{})
 			c, document := w.agentConfig(h), w.document(h)
 			spoil(&document)
@@ -149,8 +145,7 @@ func TestAnAgentRefusesAnotherManager(t *testing.T) {
 }
 
 func TestHostWithWrongClockEnrollsOnceItIsSet(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	h := w.provision(fleet.RunnerPolicy{})
 	w.moveClock(400 * 24 * time.Hour) // the server's certificate isn't valid yet by the host's clock
 	w.change(func(s *memoryStore) {

@@ -82,8 +82,7 @@ func (w *world) startProcess(h host, c agent.Config) *exec.Cmd {
 }
 
 func TestAnAgentKilledInAJobCleansUpAndIsTheSameRunner(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	folder := t.TempDir()
 	h := w.provision(fleet.RunnerPolicy{Command: []string{"sh", "-c",
 		"setsid sleep 600 & echo $! > " + folder + "/daemon; echo $$ > " + folder + "/job; exec sleep 600"}, MaxJobs: 1})
@@ -120,8 +119,7 @@ func TestAnAgentKilledInAJobCleansUpAndIsTheSameRunner(t *testing.T) {
 }
 
 func TestASecondAgentInTheSameFolderEndsByItself(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	h := w.provision(fleet.RunnerPolicy{})
 	c := w.agentConfig(h)
 	w.startAgent(c)

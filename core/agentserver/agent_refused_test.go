@@ -58,8 +58,7 @@ func (w *world) revoke(h host) {
 }
 
 func TestOnlyARevocationEndsAJobAtOnce(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	h := w.work(fleet.RunnerPolicy{})
 	w.revoke(h.host)
 	refusedWith(t, h.agent.wait(t), agentapi.CodeRevoked)
@@ -85,8 +84,7 @@ func TestARefusalLetsTheRunningJobFinishAndThenEndsTheAgent(t *testing.T) {
 		}, agentapi.CodeCertificateLapsed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := newWorld(t)
-			w.startManager()
+			w := startWorld(t)
 			h := w.work(fleet.RunnerPolicy{})
 			c.end(w, h.host)
 			w.logged("the manager refused this agent")
@@ -104,8 +102,7 @@ func TestARefusalLetsTheRunningJobFinishAndThenEndsTheAgent(t *testing.T) {
 }
 
 func TestAnAgentThatTheManagerTakesAgainGoesOn(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	h := w.work(fleet.RunnerPolicy{MaxJobs: 2})
 	w.setState(h.instance, fleet.Terminated, "by mistake")
 	w.logged("the manager refused this agent")
@@ -121,8 +118,7 @@ func TestAnAgentThatTheManagerTakesAgainGoesOn(t *testing.T) {
 }
 
 func TestWaitingAgentFinishesItsJobAndStays(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	h := w.work(fleet.RunnerPolicy{})
 	w.setState(h.instance, fleet.Enrolling, "back to the start")
 	w.shows(

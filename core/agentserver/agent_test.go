@@ -11,8 +11,7 @@ import (
 )
 
 func TestARunnerEnrollsWaitsRunsAndStops(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	ran := filepath.Join(t.TempDir(), "ran")
 	h := w.provision(fleet.RunnerPolicy{
 		Command: []string{
@@ -93,8 +92,7 @@ func TestARunnerEnrollsWaitsRunsAndStops(t *testing.T) {
 }
 
 func TestAJobGoesOnWhileTheManagerIsAway(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	folder := t.TempDir()
 	end := filepath.Join(folder, "end")
 	h := w.provision(
@@ -137,8 +135,7 @@ func TestAnAgentLeavesWhenALimitIsReached(t *testing.T) {
 		{"max_age", fleet.RunnerPolicy{MaxAge: time.Second}, 0},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			w := newWorld(t)
-			w.startManager()
+			w := startWorld(t)
 			ran := filepath.Join(t.TempDir(), "ran")
 			c.policy.Env = map[string]string{"RAN": ran}
 			h := w.provision(c.policy)

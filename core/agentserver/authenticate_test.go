@@ -12,8 +12,7 @@ import (
 // A connection's verified certificate is remembered only while the same authorities
 // are trusted.
 func TestOpenConnectionIsRefusedOnceItsAuthorityIsNotTrusted(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	h := w.provision(fleet.RunnerPolicy{Command: []string{"work"}})
 	c := w.newCaller(newKey(t))
 	c.enroll(h)

@@ -45,8 +45,7 @@ func (c *caller) showing(h host, evidence *agentapi.Evidence) string {
 }
 
 func TestEachHostOfABatchEnrollsAsItselfByTheOneToken(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	members, r := w.batchWith(w.provision(fleet.RunnerPolicy{}), "i-1", "i-2", "i-3")
 	for n := len(members) - 1; n >= 0; n-- { // in another order than that of the batch
 		c := w.agentConfig(members[n])
@@ -64,8 +63,7 @@ func TestEachHostOfABatchEnrollsAsItselfByTheOneToken(t *testing.T) {
 
 // However they race, a batch of n gives n certificates, and each host one.
 func TestATokenOfABatchGivesOneCertificateForEachOfItsHosts(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	members, r := w.batchWith(w.provision(fleet.RunnerPolicy{}), "i-1", "i-2")
 	counts := map[string]int{}
 	var calls sync.WaitGroup
@@ -108,8 +106,7 @@ func TestATokenOfABatchGivesOneCertificateForEachOfItsHosts(t *testing.T) {
 // The token is known to every host of the batch, and to whatever runs there. Without
 // the document of another it harms only its user.
 func TestWhoHasTheTokenOfABatchCanMakeNoOtherHostSuspicious(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	members, r := w.batchWith(w.provision(fleet.RunnerPolicy{}), "i-1", "i-2")
 	own := w.newCaller(newKey(t))
 	if status, answer := own.post(agentapi.EnrollPath, own.showing(members[0], r.evidenceOf("i-1"))); status != 200 {
@@ -133,8 +130,7 @@ func TestWhoHasTheTokenOfABatchCanMakeNoOtherHostSuspicious(t *testing.T) {
 }
 
 func TestALostAnswerToAHostOfABatchIsGivenAgainWithoutAVerifier(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	members, r := w.batchWith(w.provision(fleet.RunnerPolicy{}), "i-1", "i-2")
 	c := w.newCaller(newKey(t))
 	body := c.showing(members[0], r.evidenceOf("i-2"))
@@ -152,8 +148,7 @@ func TestALostAnswerToAHostOfABatchIsGivenAgainWithoutAVerifier(t *testing.T) {
 }
 
 func TestAFleetThatAsksForNoEvidenceAnyMoreGetsItFromItsBatches(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	members, r := w.batchWith(w.provision(fleet.RunnerPolicy{}), "i-1", "i-2")
 	w.change(func(s *memoryStore) {
 		f := s.fleets[s.instances[members[0].instance].Fleet]
@@ -175,8 +170,7 @@ func TestAFleetThatAsksForNoEvidenceAnyMoreGetsItFromItsBatches(t *testing.T) {
 
 // A member's own operation has no token: the batch's stands for all.
 func TestAMembersOperationIsNoToken(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	members, r := w.batchWith(w.provision(fleet.RunnerPolicy{}), "i-1", "i-2")
 	made := w.store.operations[members[0].operation]
 	h := members[0]
@@ -193,8 +187,7 @@ func TestAMembersOperationIsNoToken(t *testing.T) {
 
 // Members end one by one; the others enroll all the same.
 func TestAMemberThatEndedTakesNoAgentAndTheOthersDo(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	members, r := w.batchWith(w.provision(fleet.RunnerPolicy{}), "i-1", "i-2")
 	w.setState(members[0].instance, fleet.Terminating, "it isn't wanted any more")
 	c := w.newCaller(newKey(t))

@@ -20,8 +20,7 @@ import (
 // BenchmarkHeartbeat measures whole beats over TLS with client certificates on
 // connections that stay open, as agents hold them.
 func BenchmarkHeartbeat(b *testing.B) {
-	w := newWorld(b)
-	w.startManager()
+	w := startWorld(b)
 	h := w.provision(fleet.RunnerPolicy{Command: []string{"work"}}, "git")
 	c := w.newCaller(newKey(b))
 	c.enroll(h)

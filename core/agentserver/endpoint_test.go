@@ -28,8 +28,7 @@ import (
 )
 
 func TestJunkIsRefusedAsAProblem(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	c := w.newCaller(newKey(t))
 	h := w.provision(fleet.RunnerPolicy{})
 	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -108,8 +107,7 @@ func TestJunkIsRefusedAsAProblem(t *testing.T) {
 }
 
 func TestAnEd25519KeyMayEnroll(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -122,8 +120,7 @@ func TestAnEd25519KeyMayEnroll(t *testing.T) {
 }
 
 func TestOnlyAdmittedRunnersGetCommands(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	h := w.provision(
 		fleet.RunnerPolicy{
 			Command: []string{"work"},
@@ -194,8 +191,7 @@ func TestOnlyAdmittedRunnersGetCommands(t *testing.T) {
 }
 
 func TestEveryDirectiveNamesItsOrderAndTheEchoIsStored(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	h := w.provision(fleet.RunnerPolicy{Command: []string{"work"}})
 	c := w.newCaller(newKey(t))
 	c.enroll(h)
@@ -231,8 +227,7 @@ func TestEveryDirectiveNamesItsOrderAndTheEchoIsStored(t *testing.T) {
 }
 
 func TestAnAgentsWordsAreBoundedAndCleaned(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	h := w.provision(fleet.RunnerPolicy{}, "git")
 	c := w.newCaller(newKey(t))
 	c.enroll(h)
@@ -261,8 +256,7 @@ func TestAnAgentsWordsAreBoundedAndCleaned(t *testing.T) {
 }
 
 func TestARenewalIsForTheSameKey(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	c := w.newCaller(newKey(t))
 	c.enroll(w.provision(fleet.RunnerPolicy{}))
 	if status, _ := c.post(
@@ -280,10 +274,7 @@ func TestARenewalIsForTheSameKey(t *testing.T) {
 }
 
 func TestCertificateOfAnotherKeyOrInstallationIsRefused(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
-	h := w.provision(fleet.RunnerPolicy{})
-	c := w.newCaller(newKey(t))
+	w, h, c := startWorldWithCaller(t)
 	c.enroll(h)
 	r, _ := w.runner(h)
 	for name, authority := range map[string]*pki.Authority{"ours, with another key": w.authority,
@@ -346,8 +337,7 @@ func TestAnAgentIsDownloadedAsItsHashSays(t *testing.T) {
 }
 
 func TestASlowStoreIsNoReasonToGiveUp(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	w.change(func(s *memoryStore) { s.failure = errors.New("the disk is full") })
 	c := w.newCaller(newKey(t))
 	_, body := c.post(agentapi.EnrollPath, c.enrollBody(w.provision(fleet.RunnerPolicy{}), nil))

@@ -2,18 +2,10 @@ package agentserver_test
 
 import (
 	"context"
-	"crypto"
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/sha256"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,6 +15,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/agent/metadata"
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/metadatafake"
 )
 
 // identityDocument is what a region signs about an instance.
@@ -31,34 +24,15 @@ type identityDocument struct {
 	Issued                    time.Time `json:",omitzero"`
 }
 
-// region is an infrastructure that signs documents by RSA-2048, and the certificate
-// by which they are verified.
+// region is an infrastructure that signs documents, and what verifies them.
 type region struct {
-	t           testing.TB
-	key         *rsa.PrivateKey
-	certificate *x509.Certificate
+	t testing.TB
+	*metadatafake.Signer
 }
 
 func newRegion(t testing.TB) *region {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1),
-		Subject:      pkix.Name{CommonName: "a region"},
-		NotAfter:     time.Now().Add(time.Hour),
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certificate, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &region{t: t, key: key, certificate: certificate}
+	return &region{t: t, Signer: metadatafake.NewSigner(t)}
 }
 
 func (r *region) sign(d identityDocument) (document, signature []byte) {
@@ -67,12 +41,7 @@ func (r *region) sign(d identityDocument) (document, signature []byte) {
 		r.t.Fatal(err)
 	}
 	document = append(document, '\n') // every byte of what is served is signed
-	sum := sha256.Sum256(document)
-	signature, err = rsa.SignPKCS1v15(rand.Reader, r.key, crypto.SHA256, sum[:])
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return document, signature
+	return document, r.Sign(document)
 }
 
 // verify is what a plugin does.
@@ -87,7 +56,7 @@ func (r *region) verify(
 			Reason:  fmt.Sprintf(format, arguments...),
 		}
 	}
-	if err := r.certificate.CheckSignature(x509.SHA256WithRSA, q.Evidence.Document, q.Evidence.Signature); err != nil {
+	if err := r.Certificate.CheckSignature(x509.SHA256WithRSA, q.Evidence.Document, q.Evidence.Signature); err != nil {
 		return refuse(fleet.IdentityBadSignature, "%s", err)
 	}
 	var d identityDocument
@@ -115,28 +84,13 @@ func (r *region) verify(
 // metadata is the metadata service of a host that the document is about.
 func (r *region) metadata(d identityDocument) *metadata.Service {
 	document, signature := r.sign(d)
-	return r.metadataOf(map[string][]byte{"document": document, "rsa2048": signature})
+	return r.metadataOf(metadatafake.Identity(document, signature))
 }
 
-// metadataOf serves values under instance-identity as IMDSv2 does, on loopback.
-func (r *region) metadataOf(values map[string][]byte) *metadata.Service {
-	const token = "a token of the host"
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		value, found := values[strings.TrimPrefix(q.URL.Path, "/latest/dynamic/instance-identity/")]
-		switch {
-		case q.Method == http.MethodPut && q.URL.Path == "/latest/api/token" &&
-			q.Header.Get("X-Aws-Ec2-Metadata-Token-Ttl-Seconds") != "":
-			_, _ = w.Write([]byte(token))
-		case q.Header.Get("X-Aws-Ec2-Metadata-Token") != token:
-			w.WriteHeader(http.StatusUnauthorized)
-		case !found:
-			w.WriteHeader(http.StatusNotFound)
-		default:
-			_, _ = w.Write(value)
-		}
-	}))
-	r.t.Cleanup(server.Close)
-	return &metadata.Service{Platform: "aws", URL: server.URL}
+// metadataOf is the metadata service of a host that has the values by path.
+func (r *region) metadataOf(values map[string]string) *metadata.Service {
+	_, url := metadatafake.Start(r.t, values)
+	return &metadata.Service{Platform: "aws", URL: url}
 }
 
 // verify asks the test's verifier.
@@ -176,8 +130,7 @@ func (r *region) evidenceOf(instance string) *agentapi.Evidence {
 }
 
 func TestAHostThatShowsWhichInstanceItIsEnrollsAndItIsRemembered(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	h := w.provision(fleet.RunnerPolicy{})
 	c := w.agentConfig(h)
 	c.Metadata = w.identified(h, "i-1").metadata(identityDocument{Instance: "i-1", Account: "1234", Region: "here"})
@@ -194,10 +147,7 @@ func TestAHostThatShowsWhichInstanceItIsEnrollsAndItIsRemembered(t *testing.T) {
 
 // A fleet that asks for none takes hosts as before, whatever they send.
 func TestEvidenceThatNobodyAsksForIsNotLookedAt(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
-	h := w.provision(fleet.RunnerPolicy{})
-	c := w.newCaller(newKey(t))
+	w, h, c := startWorldWithCaller(t)
 	status, body := c.post(agentapi.EnrollPath, c.enrollBody(h, func(r *agentapi.EnrollRequest) {
 		r.Evidence = &agentapi.Evidence{Kind: "aws", Document: []byte("junk")}
 	}))
@@ -207,8 +157,7 @@ func TestEvidenceThatNobodyAsksForIsNotLookedAt(t *testing.T) {
 }
 
 func TestAStolenTokenIsWorthNothingWithoutItsHostsDocument(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	h := w.provision(fleet.RunnerPolicy{})
 	r := w.identified(h, "i-1")
 	thief := w.newCaller(newKey(t))
@@ -242,8 +191,7 @@ func TestAStolenTokenIsWorthNothingWithoutItsHostsDocument(t *testing.T) {
 
 // Two tokens and one document: the faster one has the one certificate.
 func TestOfTwoAgentsWithTheSameDocumentOneEnrolls(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	var hosts [4]host
 	for n := range hosts {
 		hosts[n] = w.provision(fleet.RunnerPolicy{})
@@ -369,8 +317,7 @@ func TestAVerificationThatTakesTooLongIsGivenUpAndTriedAgain(t *testing.T) {
 
 // The key proves who comes again: a lost answer needs no verifier.
 func TestALostAnswerIsGivenAgainWhileTheVerifierIsAway(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	h := w.provision(fleet.RunnerPolicy{})
 	r := w.identified(h, "i-1")
 	c := w.newCaller(newKey(t))

@@ -10,8 +10,7 @@ import (
 )
 
 func TestAFloodOfStrangersHurtsNoAgentBehindTheSameAddress(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	agent := w.newCaller(newKey(t))
 	agent.enroll(w.provision(fleet.RunnerPolicy{}))
 	stranger := w.newCaller(newKey(t))

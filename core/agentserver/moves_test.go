@@ -13,8 +13,7 @@ import (
 )
 
 func TestAnAgentWhoseManagerMovedGoesOnAskingAtItsURL(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	h := w.provision(fleet.RunnerPolicy{})
 	a := w.startAgent(w.agentConfig(h))
 	w.shows(h, "the agent beats", func(r fleet.Runner) bool { return r.Beats > 0 })
@@ -34,8 +33,7 @@ func TestAnAgentWhoseManagerMovedGoesOnAskingAtItsURL(t *testing.T) {
 }
 
 func TestAgentThatLostItsStateIsRefusedWithAReason(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	h := w.provision(fleet.RunnerPolicy{})
 	c := w.agentConfig(h)
 	a := w.startAgent(c)
@@ -63,10 +61,7 @@ func TestAgentThatLostItsStateIsRefusedWithAReason(t *testing.T) {
 }
 
 func TestRenewalFollowsTheManagersClock(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
-	h := w.provision(fleet.RunnerPolicy{})
-	c := w.newCaller(newKey(t))
+	w, h, c := startWorldWithCaller(t)
 	c.enroll(h)
 	renew := func() (int, string) {
 		status, body := c.post(

@@ -1,6 +1,7 @@
 package agentserver_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
@@ -19,6 +20,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/agentapi"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/pki"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/metadatafake"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
 )
 
@@ -241,7 +243,7 @@ func identityRefusals() []enrollmentRefusal {
 			"the host sent none",
 		),
 		row("a metadata service that signs nothing", func(w *world, h *host, c *agent.Config) {
-			c.Metadata = w.identified(*h, "i-1").metadataOf(map[string][]byte{})
+			c.Metadata = w.identified(*h, "i-1").metadataOf(nil)
 		}, agentapi.CodeIdentityMissing, keepsTrying, "the host sent none"),
 		row(
 			"the document of another instance",
@@ -276,9 +278,8 @@ func identityRefusals() []enrollmentRefusal {
 		row("a document that was changed after it was signed", func(w *world, h *host, c *agent.Config) {
 			r := w.identified(*h, "i-1")
 			document, signature := r.sign(identityDocument{Instance: "i-2", Account: "1234", Region: "here"})
-			c.Metadata = r.metadataOf(
-				map[string][]byte{"document": []byte(strings.Replace(string(document), "i-2", "i-1", 1)), "rsa2048": signature},
-			)
+			document = bytes.Replace(document, []byte("i-2"), []byte("i-1"), 1)
+			c.Metadata = r.metadataOf(metadatafake.Identity(document, signature))
 		}, agentapi.CodeIdentityRefused, givesUp, "(bad signature)"),
 		row("a document that somebody else signed", func(w *world, h *host, c *agent.Config) {
 			w.identified(*h, "i-1")
@@ -324,8 +325,7 @@ func TestRefusedEnrollmentIsReportedToAgentLogAndPeople(t *testing.T) {
 	for _, row := range slices.Concat(enrollmentRefusals(), identityRefusals(), batchRefusals()) {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			w.startManager()
+			w := startWorld(t)
 			h := w.provision(fleet.RunnerPolicy{})
 			c := w.agentConfig(h)
 			row.prepare(w, &h, &c)
@@ -406,10 +406,7 @@ func (w *world) refusal(code string) fleet.Refusal {
 }
 
 func TestRevokedRunnersCallsNameItsInstance(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
-	h := w.provision(fleet.RunnerPolicy{})
-	c := w.newCaller(newKey(t))
+	w, h, c := startWorldWithCaller(t)
 	c.enroll(h)
 	w.revoke(h)
 	for _, call := range []struct{ path, body string }{
@@ -434,10 +431,7 @@ func TestRevokedRunnersCallsNameItsInstance(t *testing.T) {
 }
 
 func TestMalformedEnrollmentIsRefusedWithoutAnInstance(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
-	h := w.provision(fleet.RunnerPolicy{})
-	c := w.newCaller(newKey(t))
+	w, h, c := startWorldWithCaller(t)
 	for name, body := range map[string]string{
 		"over 262144 bytes":      `{"token":"` + strings.Repeat("a", agentapi.MaxBodyBytes) + `"}`,
 		"not the JSON":           "junk",
@@ -458,10 +452,7 @@ func TestMalformedEnrollmentIsRefusedWithoutAnInstance(t *testing.T) {
 }
 
 func TestNamesInACertificateRequestAreIgnored(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
-	h := w.provision(fleet.RunnerPolicy{})
-	c := w.newCaller(newKey(t))
+	w, h, c := startWorldWithCaller(t)
 	other := &url.URL{Scheme: "spiffe", Host: installation, Path: "/runner/" + w.ulid()}
 	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
 		Subject: pkix.Name{CommonName: "manager"}, DNSNames: []string{pki.ServerName(installation)}, URIs: []*url.URL{other},
@@ -483,10 +474,7 @@ func TestNamesInACertificateRequestAreIgnored(t *testing.T) {
 }
 
 func TestTheSameTokenWithTheSameKeyIsNoRefusal(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
-	h := w.provision(fleet.RunnerPolicy{})
-	c := w.newCaller(newKey(t))
+	w, h, c := startWorldWithCaller(t)
 	c.enroll(h)
 	first, _ := w.runner(h)
 	c.enroll(h)
@@ -498,8 +486,7 @@ func TestTheSameTokenWithTheSameKeyIsNoRefusal(t *testing.T) {
 }
 
 func TestRefusalsAreCountedByInstanceTheLatestFirst(t *testing.T) {
-	w := newWorld(t)
-	w.startManager()
+	w := startWorld(t)
 	c := w.newCaller(newKey(t))
 	for n := range 30 {
 		h := w.provision(fleet.RunnerPolicy{})

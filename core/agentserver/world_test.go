@@ -1,7 +1,6 @@
 package agentserver_test
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -23,6 +22,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/pki"
 	"github.com/forgeyard/forgeyard-fleet/core/reason"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/logbuffer"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
 )
 
@@ -38,7 +38,7 @@ type world struct {
 	tokens    *pki.Tokens
 	ahead     atomic.Int64 // how far the manager's clock is ahead
 	wakes     atomic.Int64
-	log       *lockedBuffer
+	log       *logbuffer.Buffer
 	life      time.Duration
 	// verifier stands for the plugins that verify identities.
 	verifier   agentserver.Verifier
@@ -53,7 +53,7 @@ type world struct {
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	keys := t.TempDir()
-	w := &world{t: t, store: newMemoryStore(), log: &lockedBuffer{}, address: "127.0.0.1:0", life: time.Hour}
+	w := &world{t: t, store: newMemoryStore(), log: &logbuffer.Buffer{}, address: "127.0.0.1:0", life: time.Hour}
 	var err error
 	if w.authority, err = pki.LoadAuthority(keys, installation, w.now()); err != nil {
 		t.Fatal(err)
@@ -64,6 +64,22 @@ func newWorld(t testing.TB) *world {
 	}
 	t.Cleanup(func() { w.stopManager() })
 	return w
+}
+
+// startWorld is a world whose manager runs.
+func startWorld(t testing.TB) *world {
+	t.Helper()
+	w := newWorld(t)
+	w.startManager()
+	return w
+}
+
+// startWorldWithCaller is a world whose manager runs, with a host that is due to enroll
+// and a caller with a key of its own.
+func startWorldWithCaller(t testing.TB) (*world, host, *caller) {
+	t.Helper()
+	w := startWorld(t)
+	return w, w.provision(fleet.RunnerPolicy{}), w.newCaller(newKey(t))
 }
 
 func (w *world) now() time.Time             { return time.Now().Add(time.Duration(w.ahead.Load())) }
@@ -395,16 +411,3 @@ func (s *memoryStore) RecordRunners(_ context.Context, runners []fleet.Runner) e
 	}
 	return nil
 }
-
-// lockedBuffer takes logs of several goroutines.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-func (b *lockedBuffer) String() string { b.mu.Lock(); defer b.mu.Unlock(); return b.b.String() }

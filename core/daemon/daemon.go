@@ -21,7 +21,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/orders"
 	"github.com/forgeyard/forgeyard-fleet/core/planner"
 	"github.com/forgeyard/forgeyard-fleet/core/plans"
-	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/process"
 	"github.com/forgeyard/forgeyard-fleet/core/progress"
 	"github.com/forgeyard/forgeyard-fleet/core/query"
 	"github.com/forgeyard/forgeyard-fleet/core/snapshot"
@@ -93,7 +93,7 @@ func (d *Daemon) open(ctx context.Context) (err error) {
 	failpoint.WriterLocked.Hit()
 	// Plugins of a manager that died may still be at work: no call of ours goes
 	// out, and nothing is called absent, before they are gone.
-	if err = pluginhost.Sweep(ctx, o.Place.Run, sweepWait); err != nil {
+	if err = process.Sweep(ctx, o.Place.Run, sweepWait); err != nil {
 		return err
 	}
 	if d.store, err = store.Open(ctx, o.Place.Database()); err != nil {

@@ -2,9 +2,6 @@ package daemon
 
 import (
 	"context"
-	"crypto"
-	"crypto/rand"
-	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/base64"
@@ -12,10 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
-	"math/big"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +25,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/metadatafake"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/provider"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
@@ -58,7 +53,8 @@ type notaryConfig struct {
 	Trap        string `fleet:"trap,required" doc:"While the file is there, a verification ends the process."`
 }
 
-// notary is a plugin that verifies documents by a certificate.
+// notary is a plugin that verifies documents by a certificate, and has no machines. It is
+// built with the SDK: that manager, host and SDK agree is what is tested.
 type notary struct {
 	certificate *x509.Certificate
 	trap        string
@@ -83,47 +79,11 @@ func (n notary) VerifyIdentity(_ context.Context, e provider.Evidence) (provider
 	return provider.Identity{Instance: string(e.Document), Account: "1234"}, nil
 }
 
-// signer is the key of an infrastructure and its certificate.
-func signer(t *testing.T) (sign func(string) []byte, certificate string) {
+// hostOf is the metadata service of a host that has the document.
+func hostOf(t *testing.T, document string, signer *metadatafake.Signer) *metadata.Service {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return func(document string) []byte {
-		sum := sha256.Sum256([]byte(document))
-		signature, err := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, sum[:])
-		if err != nil {
-			t.Error(err)
-		}
-		return signature
-	}, base64.StdEncoding.EncodeToString(der)
-}
-
-// hostOf is the metadata service, on loopback, of a host that has the document.
-func hostOf(t *testing.T, document string, sign func(string) []byte) *metadata.Service {
-	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.Method == http.MethodPut:
-			_, _ = w.Write([]byte("a token"))
-		case r.Header.Get("X-Aws-Ec2-Metadata-Token") != "a token":
-			w.WriteHeader(http.StatusUnauthorized)
-		case r.URL.Path == "/latest/dynamic/instance-identity/document":
-			_, _ = w.Write([]byte(document))
-		case r.URL.Path == "/latest/dynamic/instance-identity/rsa2048":
-			_, _ = w.Write(sign(document))
-		default:
-			w.WriteHeader(http.StatusNotFound)
-		}
-	}))
-	t.Cleanup(server.Close)
-	return &metadata.Service{Platform: "aws", URL: server.URL}
+	_, url := metadatafake.Start(t, metadatafake.Identity([]byte(document), signer.Sign([]byte(document))))
+	return &metadata.Service{Platform: "aws", URL: url}
 }
 
 // verifies starts a plugin process for provider.notary.main, and makes the yard's
@@ -208,12 +168,13 @@ func (y *yard) known(resource fleet.ProviderInstanceRef) (fleet.CapacityInstance
 // the store, and back.
 func TestAHostEnrollsByWhatThePluginsProcessVerifies(t *testing.T) {
 	y := newYard(t)
-	sign, certificate := signer(t)
+	signer := metadatafake.NewSigner(t)
+	certificate := base64.StdEncoding.EncodeToString(signer.Certificate.Raw)
 	trap := filepath.Join(t.TempDir(), "trap")
 	y.verifies(notaryConfig{Certificate: certificate, Trap: trap})
 
 	id, op := y.known("i-1")
-	y.metadata = hostOf(t, "i-2", sign)
+	y.metadata = hostOf(t, "i-2", signer)
 	thief := y.boot(op, t.TempDir())
 	select {
 	case err := <-thief.ended:
@@ -227,7 +188,7 @@ func TestAHostEnrollsByWhatThePluginsProcessVerifies(t *testing.T) {
 
 	// The plugin dies of each question for a while.
 	y.must(os.WriteFile(trap, nil, 0o600))
-	y.metadata = hostOf(t, "i-1", sign)
+	y.metadata = hostOf(t, "i-1", signer)
 	y.boot(op, t.TempDir())
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()

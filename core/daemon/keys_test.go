@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -26,6 +25,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/keys"
 	"github.com/forgeyard/forgeyard-fleet/core/pki"
 	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/logbuffer"
 	"github.com/forgeyard/forgeyard-fleet/core/testonly/workspacetest"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/bootstrap"
@@ -38,7 +38,7 @@ type yard struct {
 	t       *testing.T
 	options workspace.Options
 	ahead   atomic.Int64
-	log     *syncLog
+	log     *logbuffer.Buffer
 	manager *Daemon
 	agents  *agentServer
 	address string
@@ -46,22 +46,9 @@ type yard struct {
 	metadata *metadata.Service
 }
 
-// syncLog takes the log of several goroutines.
-type syncLog struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *syncLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-func (l *syncLog) String() string { l.mu.Lock(); defer l.mu.Unlock(); return l.text.String() }
-
 func newYard(t *testing.T) *yard {
 	t.Helper()
-	y := &yard{t: t, options: workspacetest.Options(t), log: &syncLog{}, address: "127.0.0.1:0"}
+	y := &yard{t: t, options: workspacetest.Options(t), log: &logbuffer.Buffer{}, address: "127.0.0.1:0"}
 	y.options.Clock = func() time.Time { return time.Now().Add(time.Duration(y.ahead.Load())) }
 	y.options.Log = slog.New(slog.NewTextHandler(y.log, nil))
 	y.start()

@@ -13,6 +13,7 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginstore"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
 	"github.com/forgeyard/forgeyard-fleet/core/workspace"
@@ -188,7 +189,7 @@ func reasonOf(s pluginhost.SupervisorStatus) string {
 	if s.Err == nil {
 		return string(s.State)
 	}
-	return pluginhost.Headline(s.Err)
+	return pluginlog.Headline(s.Err)
 }
 
 // current is the process that serves a provider block.

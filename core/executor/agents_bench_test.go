@@ -68,11 +68,11 @@ func BenchmarkAgents(b *testing.B) {
 }
 
 func coresFor(b *testing.B, size int, reconnect bool) float64 {
-	c := &crowd{size: size, call: atOnce, inspect: atOnce, handOver: true}
+	c := &crowd{size: size, handOver: true}
 	begin := gather(b, c, size)
 	begin()
 	<-c.healthy
-	c.alive.Wait()
+	c.provider.Wait()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)

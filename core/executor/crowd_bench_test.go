@@ -2,7 +2,6 @@ package executor_test
 
 import (
 	"context"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -43,7 +42,7 @@ func (l *ledger) RecordRunners(ctx context.Context, runners []fleet.Runner) erro
 func BenchmarkFromDemandToHealthy(b *testing.B) {
 	const size = 5000
 	for b.Loop() {
-		c := &crowd{size: size, call: atOnce, inspect: atOnce}
+		c := &crowd{size: size}
 		begin := gather(b, c, size)
 		begun := time.Now()
 		begin()
@@ -71,21 +70,8 @@ func writeInBatches(b *testing.B, c *crowd) (took time.Duration, rows int64) {
 	must(err)
 	page, err := c.books.Decisions(b.Context(), crowdedFleet(c.size).ID, 1000)
 	must(err)
-	fresh, err := store.Open(b.Context(), filepath.Join(b.TempDir(), "state.db"))
-	must(err)
+	fresh := openBooks(b, time.Now(), crowdedFleet(c.size))
 	defer func() { _ = fresh.Close() }()
-	_, err = fresh.Claim(b.Context(), "test", time.Now())
-	must(err)
-	_, err = fresh.ApplyDefinition(
-		b.Context(),
-		store.Apply{
-			Definition: fleet.Definition{Installation: "lab"},
-			At:         time.Now(),
-			By:         "ada",
-			Fleets:     []fleet.ManagedFleet{crowdedFleet(c.size)},
-		},
-	)
-	must(err)
 	must(fresh.Commit(b.Context(), store.Change{Instances: state.Instances, Operations: state.Operations}))
 	enrollAll(b, fresh, state)
 

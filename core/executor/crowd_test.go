@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -24,12 +23,11 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/agentserver"
 	"github.com/forgeyard/forgeyard-fleet/core/executor"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/inventory/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/pki"
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
-	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/machinefake"
 )
 
 // crowd is a manager's loop, executor, store and agents' endpoint, a queue in which
@@ -39,7 +37,7 @@ type crowd struct {
 	t    testing.TB
 	size int
 	// boot is how long a machine takes, call what the provider does before it
-	// answers a request, and inspect before it answers a listing.
+	// answers a request, and inspect before it answers a listing; nil: nothing.
 	boot          time.Duration
 	call, inspect func(context.Context) error
 	// beats is the time between two beats of an agent, if the manager asks for less.
@@ -59,63 +57,14 @@ type crowd struct {
 	// atOnce bounds the calls in work.
 	atOnce chan struct{}
 
+	provider *machinefake.Provider
 	mu       sync.Mutex
-	machines map[fleet.OperationID]*fleet.Resource
 	admitted []fleet.CapacityInstanceID
 	// certificates are the agents', as PEM.
 	certificates []string
-	alive        sync.WaitGroup
 	// healthy is closed once all are.
 	healthy chan struct{}
 	once    sync.Once
-}
-
-// Inspect, Provision, Terminate and Offers are a provider's.
-func (c *crowd) Inspect(ctx context.Context, _ []fleet.OperationID) (fleet.Inspection, error) {
-	if err := c.inspect(ctx); err != nil {
-		return fleet.Inspection{}, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	out := fleet.Inspection{Complete: true, Resources: make([]fleet.Resource, 0, len(c.machines))}
-	for _, m := range c.machines {
-		out.Resources = append(out.Resources, *m)
-	}
-	return out, nil
-}
-
-func (c *crowd) Provision(
-	ctx context.Context,
-	request pluginhost.ProvisionRequest,
-	answer func(pluginhost.ProvisionAnswer),
-) error {
-	if err := c.call(ctx); err != nil {
-		return err
-	}
-	for _, item := range request.Items {
-		m := fleet.Resource{
-			ID:    fleet.ProviderInstanceRef("vm-" + item.Key),
-			Key:   item.Key,
-			Tags:  item.Tags,
-			State: fleet.ResourceRunning,
-		}
-		c.mu.Lock()
-		if c.machines[item.Key] == nil {
-			c.machines[item.Key] = &m
-			c.alive.Go(func() { c.agent(item.Bootstrap) })
-		}
-		c.mu.Unlock()
-		answer(pluginhost.ProvisionAnswer{Key: item.Key, Outcome: fleet.ProvisionCreated, Resource: &m, CallOver: true})
-	}
-	return nil
-}
-
-func (c *crowd) Terminate(context.Context, []pluginhost.TerminateRef, bool, func(pluginhost.TerminateAnswer)) error {
-	return errors.New("nothing was to be terminated")
-}
-
-func (c *crowd) Offers(context.Context, json.RawMessage) (fleet.OfferList, error) {
-	return fleet.OfferList{}, errors.ErrUnsupported
 }
 
 // Demand, Admit, Stop and Runners are a scheduler's.
@@ -271,67 +220,42 @@ func gather(t testing.TB, c *crowd, callLimit int) (begin func()) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.atOnce = make(chan struct{}, 256)
-	c.t, c.life, c.machines, c.healthy = t, ctx, map[fleet.OperationID]*fleet.Resource{}, make(chan struct{})
-	folder := t.TempDir()
-	books, err := store.Open(ctx, filepath.Join(folder, "state.db"))
-	must(err)
-	c.books = &ledger{Store: books}
-	_, err = c.books.Claim(ctx, "test", time.Now())
-	must(err)
-	_, err = c.books.ApplyDefinition(
-		ctx,
-		store.Apply{
-			Definition: fleet.Definition{Installation: "lab"},
-			At:         time.Now(),
-			By:         "ada",
-			Fleets:     []fleet.ManagedFleet{crowdedFleet(c.size)},
+	c.t, c.life, c.healthy = t, ctx, make(chan struct{})
+	c.provider = machinefake.New(ctx, machinefake.Behavior{
+		Inspecting:   c.inspect,
+		Provisioning: c.call,
+		NewMachine: func(item pluginhost.ProvisionItem) func(context.Context) {
+			return func(context.Context) { c.agent(item.Bootstrap) }
 		},
-	)
-	must(err)
-
+	})
+	c.books = &ledger{Store: openBooks(t, time.Now(), crowdedFleet(c.size))}
+	var err error
 	c.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(err)
 	csr, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, c.key)
 	must(err)
 	c.csr = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: csr}))
-	authority, err := pki.LoadAuthority(folder, "lab", time.Now())
-	must(err)
-	tokens, err := pki.LoadTokens(folder)
-	must(err)
-	ring, err := ownership.NewKeyring(make([]byte, ownership.KeyBytes))
-	must(err)
-	intent := fleet.BootstrapIntent{
-		ManagerURL:    "https://127.0.0.1",
-		CAFingerprint: authority.Fingerprint(),
-		ServerName:    authority.ServerName(),
-	}
-	steps := loop.New(c.books, door{tokens, intent}, loop.Settings{
-		Installation: "lab",
-		AgentVersion: agentVersion,
-		CallLimit:    callLimit,
-		Started:      time.Now(),
-		Ownership:    func() ownership.Keyring { return ring },
-		NewID:        func(now time.Time) (string, error) { return fleet.NewULID(now, rand.Reader) },
-	})
+	keys := newInstallationKeys(t, time.Now())
 	c.exec = executor.New(executor.Settings{
-		Loop:      steps,
-		Provider:  func(fleet.ProviderAddress) (executor.Provider, error) { return c, nil },
+		Loop:      keys.newLoop(c.books, "https://127.0.0.1", time.Now(), callLimit),
+		Provider:  func(fleet.ProviderAddress) (executor.Provider, error) { return c.provider, nil },
 		Scheduler: func(fleet.SchedulerAddress) (scheduler.Scheduler, error) { return c, nil },
 		Connected: func(fleet.CapacityInstanceID, scheduler.Admitted) {},
-		Token:     tokens.TokenOf,
+		Token:     keys.tokens.TokenOf,
 		Clock:     time.Now,
 		Log:       slog.New(slog.DiscardHandler),
 		Observe:   c.observe,
 	})
 	c.agents, err = agentserver.NewServer(agentserver.Config{
-		Authorities: pki.NewAuthoritySet(authority), Tokens: tokens, Store: c.books, Now: time.Now, Random: rand.Reader,
+		Authorities: pki.NewAuthoritySet(keys.authority), Tokens: keys.tokens, Store: c.books,
+		Now: time.Now, Random: rand.Reader,
 		Wake: c.exec.Wake, Logger: slog.New(slog.DiscardHandler), CertificateLife: 24 * time.Hour,
 	})
 	must(err)
 	var running sync.WaitGroup
 	t.Cleanup(func() {
 		cancel()
-		c.alive.Wait()
+		c.provider.Wait()
 		must(c.agents.Close(context.Background()))
 		running.Wait()
 		must(c.books.Close())
@@ -342,19 +266,6 @@ func gather(t testing.TB, c *crowd, callLimit int) (begin func()) {
 				t.Error(err)
 			}
 		})
-		c.exec.Send(
-			ctx,
-			loop.ProviderReady{
-				Provider: lab,
-				Facts: fleet.ProviderFacts{
-					Plugin:      "lab",
-					Account:     "1",
-					Idempotency: fleet.IdempotencyNative,
-					Ownership:   fleet.OwnershipSigned,
-				},
-			},
-		)
+		c.exec.Send(ctx, labReady())
 	}
 }
-
-func atOnce(context.Context) error { return nil }

@@ -60,7 +60,9 @@ func (s *script) Absorb(_ context.Context, _ time.Time, events []loop.Event) err
 
 func (s *script) Abandon(context.Context, time.Time) error { s.abandoned = true; return nil }
 
-// cloud is a provider whose calls end when the test says so.
+// cloud is a provider whose calls end when the test says so. It has no machines: what is
+// tested is what the executor makes of each end of a call, which a provider that behaves
+// (testonly/machinefake) doesn't have.
 type cloud struct {
 	provision func(context.Context, func(pluginhost.ProvisionAnswer)) error
 	inspect   func(context.Context) (fleet.Inspection, error)
@@ -93,6 +95,13 @@ func (c *cloud) Terminate(
 	answer func(pluginhost.TerminateAnswer),
 ) error {
 	return c.terminate(ctx, answer)
+}
+
+// created is the answer for a machine that was made.
+func created(key fleet.OperationID) pluginhost.ProvisionAnswer {
+	return pluginhost.ProvisionAnswer{
+		Key: key, Outcome: fleet.ProvisionCreated, Resource: &fleet.Resource{ID: "vm"}, CallOver: true,
+	}
 }
 
 const local = fleet.ProviderAddress("local.here")
@@ -181,14 +190,7 @@ func TestEveryEffectEndsInItsEvent(t *testing.T) {
 	}{
 		{name: "a provision that is answered", effect: provisionEffect(),
 			cloud: cloud{provision: func(_ context.Context, answer func(pluginhost.ProvisionAnswer)) error {
-				answer(
-					pluginhost.ProvisionAnswer{
-						Key:      "k1",
-						Outcome:  fleet.ProvisionCreated,
-						Resource: &fleet.Resource{ID: "vm"},
-						CallOver: true,
-					},
-				)
+				answer(created("k1"))
 				return nil
 			}}, want: "provision k1 created vm over"},
 		{name: "a provision that is refused", effect: provisionEffect(),
@@ -206,14 +208,7 @@ func TestEveryEffectEndsInItsEvent(t *testing.T) {
 			want: "provision k1 not_sent  over transient it is starting 0s"},
 		{name: "a batch that is answered in part", effect: batchEffect(),
 			cloud: cloud{provision: func(_ context.Context, answer func(pluginhost.ProvisionAnswer)) error {
-				answer(
-					pluginhost.ProvisionAnswer{
-						Key:      "k2",
-						Outcome:  fleet.ProvisionCreated,
-						Resource: &fleet.Resource{ID: "vm"},
-						CallOver: true,
-					},
-				)
+				answer(created("k2"))
 				answer(pluginhost.ProvisionAnswer{Key: "k1", Outcome: fleet.ProvisionUnknown})
 				return errors.New("the connection broke")
 			}}, want: "batch: provision k1 unknown  running transient the connection broke 0s; provision k2 created vm over"},
@@ -339,14 +334,7 @@ func TestAnOrderedStopCommitsTheAnswersThatStillCome(t *testing.T) {
 		s := &script{wake: time.Hour, results: []loop.Result{{Effects: []loop.Effect{provisionEffect()}}}}
 		c := &cloud{provision: func(_ context.Context, answer func(pluginhost.ProvisionAnswer)) error {
 			<-time.After(time.Minute) // the stop comes while the provider works
-			answer(
-				pluginhost.ProvisionAnswer{
-					Key:      "k1",
-					Outcome:  fleet.ProvisionCreated,
-					Resource: &fleet.Resource{ID: "vm"},
-					CallOver: true,
-				},
-			)
+			answer(created("k1"))
 			return nil
 		}}
 		if err := run(t, newExecutor(s, c, nil), time.Second); err != nil {

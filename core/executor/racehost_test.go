@@ -34,6 +34,8 @@ type host struct {
 	session string
 	// news is told when there is something new to hear from the manager.
 	news chan struct{}
+	// runner is the queue's name for it, order the last one that it was told of.
+	runner, order string
 	// leased says that a job runs here.
 	leased atomic.Bool
 	leases int

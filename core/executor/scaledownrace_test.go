@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -12,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,7 +20,6 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/agentserver"
 	"github.com/forgeyard/forgeyard-fleet/core/executor"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-	"github.com/forgeyard/forgeyard-fleet/core/inventory/ownership"
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 	"github.com/forgeyard/forgeyard-fleet/core/loop"
 	"github.com/forgeyard/forgeyard-fleet/core/pki"
@@ -30,14 +27,11 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/queue"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler/forgeyard"
-	"github.com/forgeyard/forgeyard-fleet/core/store"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/machinefake"
 )
 
 const (
-	agentVersion = "0.1.0"
-	lab          = fleet.ProviderAddress("lab.here")
-	jobs         = fleet.SchedulerAddress("forgeyard.jobs")
-	token        = "the token of the queue of this test"
+	token = "the token of the queue of this test"
 	// runners is the fleet's max.
 	runners = 32
 	// faster is how much faster the manager's clock goes than that on the wall.
@@ -56,10 +50,10 @@ type raceWorld struct {
 	exec   *executor.Executor
 	life   context.Context
 
+	provider *machinefake.Provider
 	mu       sync.Mutex
-	machines map[fleet.OperationID]*machine
+	hosts    map[fleet.OperationID]*host
 	gave     map[fleet.CapacityInstanceID]agentserver.Connection
-	alive    sync.WaitGroup
 	// killed are the machines that were terminated with a job on them.
 	killed []string
 
@@ -67,14 +61,6 @@ type raceWorld struct {
 	// there first.
 	cordons, leaseWon atomic.Int64
 	meetings          sync.WaitGroup
-}
-
-type machine struct {
-	resource fleet.Resource
-	runner   string
-	host     *host
-	order    string
-	end      context.CancelFunc
 }
 
 func (w *raceWorld) now() time.Time { return w.begun.Add(faster * time.Since(w.begun)) }
@@ -86,72 +72,24 @@ func (w *raceWorld) complain(ctx context.Context, format string, args ...any) {
 	}
 }
 
-// Inspect, Provision and Terminate are a provider's.
-func (w *raceWorld) Inspect(context.Context, []fleet.OperationID) (fleet.Inspection, error) {
+// newMachine is a host for a machine of the provider.
+func (w *raceWorld) newMachine(item pluginhost.ProvisionItem) func(context.Context) {
+	h := &host{w: w, clock: w.now, news: make(chan struct{}, 1), runner: item.Tags["forgeyard-capacity-instance"]}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	out := fleet.Inspection{Complete: true}
-	for _, m := range w.machines {
-		out.Resources = append(out.Resources, m.resource)
-	}
-	return out, nil
+	w.hosts[item.Key] = h
+	return func(ctx context.Context) { h.live(ctx, item.Bootstrap) }
 }
 
-func (w *raceWorld) Provision(
-	_ context.Context,
-	request pluginhost.ProvisionRequest,
-	answer func(pluginhost.ProvisionAnswer),
-) error {
-	for _, item := range request.Items {
-		w.mu.Lock()
-		m := w.machines[item.Key]
-		if m == nil {
-			ctx, end := context.WithCancel(w.life)
-			m = &machine{
-				end:    end,
-				runner: item.Tags["forgeyard-capacity-instance"],
-				host:   &host{w: w, clock: w.now, news: make(chan struct{}, 1)},
-				resource: fleet.Resource{
-					ID:    fleet.ProviderInstanceRef("vm-" + item.Key),
-					Key:   item.Key,
-					Tags:  item.Tags,
-					State: fleet.ResourceRunning,
-				},
-			}
-			w.machines[item.Key] = m
-			w.alive.Go(func() { m.host.live(ctx, item.Bootstrap) })
-		}
-		w.mu.Unlock()
-		answer(
-			pluginhost.ProvisionAnswer{Key: item.Key, Outcome: fleet.ProvisionCreated, Resource: &m.resource, CallOver: true},
-		)
+// terminating looks for a job on what is about to end.
+func (w *raceWorld) terminating(key fleet.OperationID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	h := w.hosts[key]
+	if w.leases(h.runner) > 0 || h.leased.Load() {
+		w.killed = append(w.killed, h.runner)
 	}
-	return nil
-}
-
-func (w *raceWorld) Terminate(
-	_ context.Context,
-	refs []pluginhost.TerminateRef,
-	_ bool,
-	answer func(pluginhost.TerminateAnswer),
-) error {
-	for _, ref := range refs {
-		w.mu.Lock()
-		if m := w.machines[ref.Key]; m != nil {
-			if w.leases(m.runner) > 0 || m.host.leased.Load() {
-				w.killed = append(w.killed, m.runner)
-			}
-			m.end()
-			delete(w.machines, ref.Key)
-		}
-		w.mu.Unlock()
-		answer(pluginhost.TerminateAnswer{Ref: ref, Outcome: fleet.TerminateGone})
-	}
-	return nil
-}
-
-func (w *raceWorld) Offers(context.Context, json.RawMessage) (fleet.OfferList, error) {
-	return fleet.OfferList{}, errors.ErrUnsupported // it has no market, and is never asked
+	delete(w.hosts, key)
 }
 
 // spread has the agents call whose orders have changed. An agent's own timer would
@@ -160,11 +98,11 @@ func (w *raceWorld) spread(res loop.Result) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, i := range res.Instances {
-		m := w.machines[i.Key]
+		h := w.hosts[i.Key]
 		order := lifecycle.OrderOf(i)
-		if m != nil && m.order != order {
-			m.order = order
-			m.host.tell()
+		if h != nil && h.order != order {
+			h.order = order
+			h.tell()
 		}
 	}
 }
@@ -212,23 +150,6 @@ func (r racing) Stop(
 		r.w.cordons.Add(1)
 	}
 	return ack, err
-}
-
-// door lets new machines in.
-type door struct {
-	tokens *pki.Tokens
-	intent fleet.BootstrapIntent
-}
-
-func (d door) Issue(op fleet.OperationID) ([]byte, string, error) {
-	nonce, err := d.tokens.NewNonce(rand.Reader)
-	return nonce, d.tokens.Hash(d.tokens.Token(op, nonce)), err
-}
-
-func (d door) Bootstrap(_ fleet.ProviderAddress, kind string, _ fleet.Platform) (fleet.BootstrapIntent, error) {
-	out := d.intent
-	out.Kind = kind
-	return out, nil
 }
 
 func racingFleet() fleet.ManagedFleet {
@@ -329,10 +250,10 @@ func (w *raceWorld) over() bool {
 func beginRace(t *testing.T) *raceWorld {
 	t.Helper()
 	w := &raceWorld{
-		t:        t,
-		begun:    time.Now(),
-		machines: map[fleet.OperationID]*machine{},
-		gave:     map[fleet.CapacityInstanceID]agentserver.Connection{},
+		t:     t,
+		begun: time.Now(),
+		hosts: map[fleet.OperationID]*host{},
+		gave:  map[fleet.CapacityInstanceID]agentserver.Connection{},
 	}
 	must := func(err error) {
 		t.Helper()
@@ -342,6 +263,7 @@ func beginRace(t *testing.T) *raceWorld {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	w.life = ctx
+	w.provider = machinefake.New(ctx, machinefake.Behavior{NewMachine: w.newMachine, Terminating: w.terminating})
 
 	var n atomic.Int64
 	w.queue = queue.New(queue.Options{Clock: time.Now, NewID: func() string { return fmt.Sprintf("job-%d", n.Add(1)) }})
@@ -353,54 +275,20 @@ func beginRace(t *testing.T) *raceWorld {
 	listening.Start()
 	w.client = forgeyard.New(url, func(context.Context) (string, error) { return token, nil }, w.now)
 
-	books, err := store.Open(ctx, filepath.Join(t.TempDir(), "state.db"))
-	must(err)
-	_, err = books.Claim(ctx, "test", w.now())
-	must(err)
-	_, err = books.ApplyDefinition(
-		ctx,
-		store.Apply{
-			Definition: fleet.Definition{Installation: "lab"},
-			At:         w.now(),
-			By:         "ada",
-			Fleets:     []fleet.ManagedFleet{racingFleet()},
-		},
-	)
-	must(err)
-
-	keys := t.TempDir()
-	authority, err := pki.LoadAuthority(keys, "lab", w.now())
-	must(err)
-	tokens, err := pki.LoadTokens(keys)
-	must(err)
+	books := openBooks(t, w.now(), racingFleet())
+	keys := newInstallationKeys(t, w.now())
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(err)
-	secret := make([]byte, ownership.KeyBytes)
-	_, err = rand.Read(secret)
-	must(err)
-	ring, err := ownership.NewKeyring(secret)
-	must(err)
-	intent := fleet.BootstrapIntent{
-		ManagerURL:    "https://" + listener.Addr().String(),
-		CAFingerprint: authority.Fingerprint(),
-		ServerName:    authority.ServerName(),
-	}
-	steps := loop.New(books, door{tokens, intent}, loop.Settings{
-		Installation: "lab",
-		AgentVersion: agentVersion,
-		CallLimit:    runners,
-		Started:      w.now(),
-		Ownership:    func() ownership.Keyring { return ring },
-		NewID:        func(now time.Time) (string, error) { return fleet.NewULID(now, rand.Reader) },
-	})
 	w.exec = executor.New(executor.Settings{
-		Loop: steps, Provider: func(fleet.ProviderAddress) (executor.Provider, error) { return w, nil },
+		Loop:      keys.newLoop(books, "https://"+listener.Addr().String(), w.now(), runners),
+		Provider:  func(fleet.ProviderAddress) (executor.Provider, error) { return w.provider, nil },
 		Scheduler: func(fleet.SchedulerAddress) (scheduler.Scheduler, error) { return racing{w.client, w}, nil },
-		Connected: w.connected, Token: tokens.TokenOf, Clock: w.now, Log: slog.New(slog.DiscardHandler), Observe: w.spread,
+		Connected: w.connected, Token: keys.tokens.TokenOf, Clock: w.now,
+		Log: slog.New(slog.DiscardHandler), Observe: w.spread,
 	})
 	agents, err := agentserver.NewServer(agentserver.Config{
-		Authorities:     pki.NewAuthoritySet(authority),
-		Tokens:          tokens,
+		Authorities:     pki.NewAuthoritySet(keys.authority),
+		Tokens:          keys.tokens,
 		Store:           books,
 		Now:             w.now,
 		Random:          rand.Reader,
@@ -425,21 +313,10 @@ func beginRace(t *testing.T) *raceWorld {
 			pause(ctx, 15*time.Millisecond)
 		}
 	})
-	w.exec.Send(
-		ctx,
-		loop.ProviderReady{
-			Provider: lab,
-			Facts: fleet.ProviderFacts{
-				Plugin:      "lab",
-				Account:     "1",
-				Idempotency: fleet.IdempotencyNative,
-				Ownership:   fleet.OwnershipSigned,
-			},
-		},
-	)
+	w.exec.Send(ctx, labReady())
 	t.Cleanup(func() {
 		cancel()
-		w.alive.Wait()
+		w.provider.Wait()
 		closing, stop := context.WithTimeout(context.Background(), 10*time.Second)
 		defer stop()
 		_ = agents.Close(closing)
@@ -458,9 +335,9 @@ func (w *raceWorld) connected(id fleet.CapacityInstanceID, a scheduler.Admitted)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gave[id] = agentserver.Connection{Command: a.Command, Environment: a.Environment}
-	for _, m := range w.machines {
-		if m.runner == string(id) {
-			m.host.tell()
+	for _, h := range w.hosts {
+		if h.runner == string(id) {
+			h.tell()
 		}
 	}
 }

@@ -16,7 +16,9 @@ import (
 const reviewed = fleet.SchedulerAddress("reviewos.main")
 
 // onceScheduler lists no runner, takes no stop back, and gives each credential in
-// one answer: what it acknowledged, and sums, are all that there is.
+// one answer: what it acknowledged, and sums, are all that there is. It stands for
+// ReviewOS by what a test sets, where testonly/standin is a server with runners and jobs,
+// and the simulation has a model of its own.
 type onceScheduler struct {
 	// waiting and running are jobs, usable the runners that it counts as able to
 	// take one.

@@ -12,7 +12,8 @@ import (
 
 const queueCI = fleet.SchedulerAddress("forgeyard.ci")
 
-// simpleScheduler keeps its word: what it acknowledged is so in every later look.
+// simpleScheduler keeps its word: what it acknowledged is so in every later look. The
+// simulation's schedulers are models with jobs and faults; this one has what a test sets.
 type simpleScheduler struct {
 	revision int64
 	runners  map[fleet.CapacityInstanceID]*fleet.RunningCapacityUsage

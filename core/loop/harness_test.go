@@ -14,7 +14,9 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/lifecycle"
 )
 
-// world is a manager, its store and its provider, driven by hand.
+// world is a manager, its store and its provider, driven by hand: a test says of each
+// effect when it is carried out and what comes of it. The provider is not shared with other
+// packages: these tests are within the package, and a shared one would import it.
 type world struct {
 	t     testing.TB
 	now   time.Time

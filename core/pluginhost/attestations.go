@@ -37,7 +37,7 @@ func (p *Process) Attestable(
 		for _, missing := range answer.GetMissing() {
 			all[name] = append(all[name], Unattestable{
 				Attestation: missing.GetAttestation(),
-				Reason:      cutTo(printable(missing.GetReason()), maxErrorMessage),
+				Reason:      shownText(missing.GetReason(), maxErrorMessage),
 				Path:        pathOf(missing.GetPath()),
 			})
 		}

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
@@ -89,6 +90,12 @@ const (
 	maxErrorName    = 200
 )
 
+// shownText is a plugin's text as it is stored and shown: of so many bytes, and with
+// nothing in it that steers a terminal.
+func shownText(text string, most int) string {
+	return pluginlog.Truncate(pluginlog.Printable(text), most)
+}
+
 // callErrorOf converts the contract's error; nil for nil. A class that is unset
 // or unknown to this version is transient: it is tried again.
 func callErrorOf(e *providerpb.Error) *CallError {
@@ -101,12 +108,12 @@ func callErrorOf(e *providerpb.Error) *CallError {
 	}
 	return &CallError{
 		Class:       class,
-		Message:     cutTo(printable(e.GetMessage()), maxErrorMessage),
+		Message:     shownText(e.GetMessage(), maxErrorMessage),
 		RetryAfter:  durationOf(e.GetRetryAfter()),
-		Zone:        cutTo(printable(e.GetZone()), maxErrorName),
-		MachineType: cutTo(printable(e.GetMachineType()), maxErrorName),
-		Scope:       cutTo(printable(e.GetScope()), maxErrorName),
-		RequestID:   cutTo(printable(e.GetRequestId()), maxErrorName),
+		Zone:        shownText(e.GetZone(), maxErrorName),
+		MachineType: shownText(e.GetMachineType(), maxErrorName),
+		Scope:       shownText(e.GetScope(), maxErrorName),
+		RequestID:   shownText(e.GetRequestId(), maxErrorName),
 	}
 }
 
@@ -126,7 +133,7 @@ func classify(err error) *CallError {
 	if s, ok := status.FromError(err); ok && s.Code() != codes.OK {
 		message = fmt.Sprintf("%s: %s", s.Code(), s.Message())
 	}
-	return &CallError{Class: fleet.ErrorTransient, Message: cutTo(printable(message), maxErrorMessage)}
+	return &CallError{Class: fleet.ErrorTransient, Message: shownText(message, maxErrorMessage)}
 }
 
 // toldByPlugin is the contract's error within a status. It proves that the

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
@@ -78,7 +79,7 @@ func (p *Process) Validate(
 
 // learn makes known the secrets of a body that the plugin is about to get.
 func (p *Process) learn(provider secret.Resolved) {
-	if tooShort := p.redactor.learn(provider.Secrets); tooShort > 0 {
+	if tooShort := p.redactor.Learn(provider.Secrets); tooShort > 0 {
 		p.launch.Logger.Warn(
 			"secrets of the provider block are too short to be hidden where the plugin repeats them; use longer ones",
 			"secrets",
@@ -116,7 +117,7 @@ func (p *Process) Configure(
 	if err != nil {
 		return "", nil, p.failed("take its configuration", err)
 	}
-	return printable(response.GetAccount()), diagnosticsOf(response.GetDiagnostics()), nil
+	return pluginlog.Printable(response.GetAccount()), diagnosticsOf(response.GetDiagnostics()), nil
 }
 
 // Drain asks the plugin to begin no new infrastructure call and to finish those

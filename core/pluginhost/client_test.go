@@ -12,19 +12,23 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
+
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/process"
 )
 
 // Some of go-plugin's faults are on ways that this package doesn't take. That it
 // doesn't is a property of the one configuration of its client.
 func TestTheClientTakesNoneOfGoPluginsFaultyWays(t *testing.T) {
 	l := launch(t, "").withDefaults()
-	dir, err := newLaunchDir(l.RunDir, l.Plugin)
+	dir, err := process.NewDirectory(l.RunDir, l.Plugin)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer dir.remove()
-	program := newProgram(l, nil, dir, &redactor{})
-	config := clientConfig(l, program, dir, &redactor{})
+	defer dir.Remove()
+	redactor := &pluginlog.Redactor{}
+	child := newChild(l, nil, dir, pluginlog.New(l.Logger, redactor, nil))
+	config := clientConfig(l, child, dir, redactor)
 	for fault, wrong := range map[string]bool{
 		"Cmd ignores the socket directory, hands on the terminal and the environment": config.Cmd != nil,
 		"SecureConfig can't check what a runner starts":                               config.SecureConfig != nil,
@@ -36,7 +40,7 @@ func TestTheClientTakesNoneOfGoPluginsFaultyWays(t *testing.T) {
 		"net/rpc has no deadlines": !slices.Equal(config.AllowedProtocols,
 			[]plugin.Protocol{plugin.ProtocolGRPC}),
 		"sockets lie in /tmp": config.UnixSocketConfig == nil ||
-			config.UnixSocketConfig.TempDir != dir.path || config.UnixSocketConfig.Group != "",
+			config.UnixSocketConfig.TempDir != dir.Path || config.UnixSocketConfig.Group != "",
 		"port 10000 is taken always":                                 config.MinPort != 0 || config.MaxPort != 1,
 		"a first start waits for a malware scanner":                  config.StartTimeout < DefaultStartTimeout,
 		"a managed client lives until somebody calls CleanupClients": config.Managed,
@@ -50,9 +54,9 @@ func TestTheClientTakesNoneOfGoPluginsFaultyWays(t *testing.T) {
 	if runner, err := config.RunnerFunc(
 		hclog.NewNullLogger(),
 		exec.Command(""),
-		dir.path,
+		dir.Path,
 	); err != nil ||
-		runner != program {
+		runner != child {
 		t.Errorf("RunnerFunc gives %v, %v", runner, err)
 	}
 }

@@ -5,6 +5,7 @@ package pluginhost
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/process"
 )
 
 // runHost is the other process that the tests below kill: it starts a plugin,
@@ -70,9 +73,39 @@ func killHost(t *testing.T, host *exec.Cmd) {
 	host.Wait()
 }
 
+// launches are the launch directories in a run directory.
+func launches(runDir string) []string { return must(filepath.Glob(filepath.Join(runDir, "run-*"))) }
+
+// launchRecord is what a launch leaves for the next manager, as it stands in the file.
+type launchRecord struct {
+	Plugin  string      `json:"plugin"`
+	Host    recordedPID `json:"host"`
+	Process recordedPID `json:"process,omitzero"`
+}
+
+type recordedPID struct {
+	PID     int    `json:"pid"`
+	Started string `json:"started"`
+}
+
+func readRecord(path string) (record launchRecord, err error) {
+	content, err := os.ReadFile(filepath.Join(path, "launch.json"))
+	if err != nil {
+		return record, err
+	}
+	return record, json.Unmarshal(content, &record)
+}
+
+func writeRecord(t *testing.T, path string, record launchRecord) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(path, "launch.json"), must(json.Marshal(record)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func sockets(t *testing.T, runDir string) []string {
 	t.Helper()
-	return must(filepath.Glob(filepath.Join(runDir, launchPattern, socketsName, "*")))
+	return must(filepath.Glob(filepath.Join(runDir, "run-*", "s", "*")))
 }
 
 // hashicorp/go-plugin#10, #210: an orphaned plugin keeps changing resources.
@@ -86,7 +119,7 @@ func TestTheHostsDeathEndsThePluginAndItsSocket(t *testing.T) {
 	within(t, 5*time.Second, "plugin and socket are gone", func() bool {
 		return !processLives(plugin) && len(sockets(t, dir)) == 0
 	})
-	if err := Sweep(t.Context(), dir, 5*time.Second); err != nil {
+	if err := process.Sweep(t.Context(), dir, 5*time.Second); err != nil {
 		t.Fatal(err)
 	}
 	wantEmpty(t, dir)
@@ -100,7 +133,7 @@ func TestSweepWaitsForAPluginAndThenKillsIt(t *testing.T) {
 		t.Fatal("a plugin that ignores its host's end is gone")
 	}
 	began := time.Now()
-	if err := Sweep(t.Context(), dir, 300*time.Millisecond); err != nil {
+	if err := process.Sweep(t.Context(), dir, 300*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
 	if took := time.Since(began); took < 300*time.Millisecond {
@@ -117,18 +150,17 @@ func TestSweepNeverKillsAProcessThatItCannotProve(t *testing.T) {
 	dir := runDir(t)
 	host, plugin := hostIn(t, dir, "ignores the end")
 	killHost(t, host)
-	path := must(filepath.Glob(filepath.Join(dir, launchPattern)))[0]
+	path := launches(dir)[0]
 	record := must(readRecord(path))
 	honest := record
 	record.Process.Started += "0"
-	if err := (&launchDir{path: path, record: record}).write(); err != nil {
-		t.Fatal(err)
-	}
-	wantError(t, Sweep(t.Context(), dir, 0), path, "lock is held", "lsof")
+	writeRecord(t, path, record)
+	wantError(t, process.Sweep(t.Context(), dir, 0), path, "lock is held", "lsof")
 	if !processLives(plugin) {
 		t.Fatal("it was killed")
 	}
-	if err := errors.Join((&launchDir{path: path, record: honest}).write(), Sweep(t.Context(), dir, 0)); err != nil {
+	writeRecord(t, path, honest)
+	if err := process.Sweep(t.Context(), dir, 0); err != nil {
 		t.Fatal(err)
 	}
 	if processLives(plugin) {
@@ -138,11 +170,11 @@ func TestSweepNeverKillsAProcessThatItCannotProve(t *testing.T) {
 
 func TestSweepLeavesTheLaunchesOfALivingHostAlone(t *testing.T) {
 	l := launch(t, "")
-	process := started(t, l)
-	if err := Sweep(t.Context(), l.RunDir, 0); err != nil {
+	plugin := started(t, l)
+	if err := process.Sweep(t.Context(), l.RunDir, 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := process.Info(t.Context()); err != nil {
+	if _, err := plugin.Info(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -151,10 +183,10 @@ func TestSweepGivesUpWhenTheCallerWants(t *testing.T) {
 	dir := runDir(t)
 	host, plugin := hostIn(t, dir, "ignores the end")
 	killHost(t, host)
-	t.Cleanup(func() { Sweep(context.Background(), dir, 0) })
+	t.Cleanup(func() { process.Sweep(context.Background(), dir, 0) })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Sweep(ctx, dir, time.Hour); !errors.Is(err, context.Canceled) {
+	if err := process.Sweep(ctx, dir, time.Hour); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	if !processLives(plugin) {
@@ -162,43 +194,15 @@ func TestSweepGivesUpWhenTheCallerWants(t *testing.T) {
 	}
 }
 
-func TestSweepOfDirectoriesWithoutAPlugin(t *testing.T) {
-	dir := runDir(t)
-	old, young, garbled := filepath.Join(dir, "run-1"), filepath.Join(dir, "run-2"), filepath.Join(dir, "run-3")
-	for _, path := range []string{old, young, garbled} {
-		if err := os.MkdirAll(path, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	past := time.Now().Add(-time.Hour)
-	if err := errors.Join(
-		os.Chtimes(old, past, past),
-		os.WriteFile(filepath.Join(garbled, recordName), []byte("{"), 0o600),
-	); err != nil {
-		t.Fatal(err)
-	}
-	wantError(t, Sweep(t.Context(), dir, 0), garbled, "decode launch record", "remove the directory")
-	if _, err := os.Stat(old); !os.IsNotExist(err) {
-		t.Errorf("an old one without a record is left: %v", err)
-	}
-	if _, err := os.Stat(young); err != nil {
-		t.Errorf("one that may be in the making is gone: %v", err)
-	}
-	if err := Sweep(t.Context(), filepath.Join(dir, "missing"), 0); err != nil {
-		t.Errorf("no run directory: %v", err)
-	}
-}
-
 func TestTheLaunchLockLivesAsLongAsThePlugin(t *testing.T) {
 	l := launch(t, "")
 	process := started(t, l)
-	path := process.dir.path
-	if free, err := awaitLock(t.Context(), path, time.Time{}); free || err != nil {
-		t.Fatalf("the lock is free (%v, %v) while the plugin lives", free, err)
-	}
 	// The directory goes with the process: hold the file to look at its lock.
-	lock := must(os.Open(filepath.Join(path, lockName)))
+	lock := must(os.Open(filepath.Join(process.dir.Path, "lock")))
 	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
+		t.Fatalf("taking the lock gives %v while the plugin lives", err)
+	}
 	kill(t, pidOf(t, process), syscall.SIGKILL)
 	exits(t, process)
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {

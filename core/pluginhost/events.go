@@ -15,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
@@ -73,9 +74,9 @@ func noticeOf(w *providerpb.WatchResponse) Notice {
 	n.Notice = fleet.Notice{
 		Kind:     kind,
 		Deadline: timeOf(w.GetDeadline()),
-		Detail:   bounded(printable(w.GetDetail()), maxNoticeDetail),
+		Detail:   bounded(pluginlog.Printable(w.GetDetail()), maxNoticeDetail),
 	}
-	n.Notice.ID = bounded(printable(w.GetEventId()), maxEventID)
+	n.Notice.ID = bounded(pluginlog.Printable(w.GetEventId()), maxEventID)
 	if n.Notice.ID == "" {
 		sum := digestOf(n)
 		n.Notice.ID = hex.EncodeToString(sum[:8])

@@ -12,6 +12,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/logbuffer"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
@@ -68,9 +69,9 @@ func TestAnAnswerWithoutEndIsBrokenOffAndNotComplete(t *testing.T) {
 }
 
 func TestAnswersForOtherKeysWithoutEndEndTheCallAndFillNoLog(t *testing.T) {
-	var log logBuffer
+	var log logbuffer.Buffer
 	l := launch(t, "")
-	l.Logger = log.logger()
+	l.Logger = log.Logger()
 	answers, err := provision(t, t.Context(), started(t, l), "created", "for other keys without end")
 	wantError(t, err, "answers without end")
 	if a := answers["created"]; a.Outcome != fleet.ProvisionCreated {
@@ -201,9 +202,9 @@ func TestTheSocketOfACrashedPluginIsRemoved(t *testing.T) {
 }
 
 func TestTheHostsLogLevelIsPassedOn(t *testing.T) {
-	var log logBuffer
+	var log logbuffer.Buffer
 	l := launch(t, "")
-	l.Logger = log.logger()
+	l.Logger = log.Logger()
 	validation, err := started(t, l).Validate(t.Context(), secret.Resolved{}, nil)
 	if err != nil {
 		t.Fatal(err)

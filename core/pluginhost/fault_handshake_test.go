@@ -3,9 +3,10 @@
 package pluginhost
 
 import (
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
 )
 
 func TestAHandshakeThatTricklesInIsAwaited(t *testing.T) {
@@ -29,12 +30,10 @@ func TestAnAddressThatIsNotThePluginsOwnSocketIsRefused(t *testing.T) {
 			t.Parallel()
 			l := launch(t, mode)
 			began := time.Now()
-			_, err := Start(t.Context(), l)
-			wantError(t, err, "it wants to be reached at", want, "PLUGIN_UNIX_SOCKET_DIR")
+			startFails(t, l, "it wants to be reached at", want, "PLUGIN_UNIX_SOCKET_DIR")
 			if took := time.Since(began); took >= l.StartTimeout {
 				t.Errorf("it took %s", took)
 			}
-			wantEmpty(t, l.RunDir)
 		})
 	}
 }
@@ -50,9 +49,7 @@ func TestACertificateThatIsNotTheServersIsRefusedAndToldSo(t *testing.T) {
 			t.Parallel()
 			l := launch(t, mode)
 			l.StartTimeout = 5 * time.Second
-			_, err := Start(t.Context(), l)
-			wantError(t, err, "start provider test.here", want)
-			wantEmpty(t, l.RunDir)
+			startFails(t, l, "start provider test.here", want)
 		})
 	}
 }
@@ -77,7 +74,7 @@ func TestNoFirstLineKeepsAStartFromEnding(t *testing.T) {
 			select {
 			case err := <-ended:
 				wantError(t, err, want)
-				if len(err.Error()) > 20*maxLastLine {
+				if len(err.Error()) > 20*pluginlog.MaxLastLine {
 					t.Errorf("an error of %d bytes", len(err.Error()))
 				}
 			case <-time.After(time.Minute):
@@ -85,19 +82,5 @@ func TestNoFirstLineKeepsAStartFromEnding(t *testing.T) {
 			}
 			wantEmpty(t, l.RunDir)
 		})
-	}
-}
-
-func TestALineOfManyPartsIsNoHandshakeInAny(t *testing.T) {
-	const handshake = "1|1|unix|/s|grpc|"
-	long := strings.Repeat("x", maxHandshake)
-	for stdout, want := range map[string]string{
-		handshake + long + "\n":                        "",
-		long + handshake + "\n":                        "",
-		long + handshake + long + "\n1|1|unix|/t|g|\n": "1|1|unix|/t|g|\n",
-	} {
-		if got := filter(t, []byte(stdout)); got != want {
-			t.Errorf("%.30q… gives %q, want %q", stdout, got, want)
-		}
 	}
 }

@@ -3,19 +3,18 @@
 package pluginhost
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/process"
 )
 
 // install copies an executable as the plugin store would and returns its digest.
@@ -89,6 +88,15 @@ func started(t testing.TB, l Launch) *Process {
 	return process
 }
 
+// startFails checks that a start ends with an error that says all of it, and leaves
+// nothing behind.
+func startFails(t testing.TB, l Launch, parts ...string) {
+	t.Helper()
+	_, err := Start(t.Context(), l)
+	wantError(t, err, parts...)
+	wantEmpty(t, l.RunDir)
+}
+
 func wantEmpty(t testing.TB, dir string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -155,7 +163,7 @@ func exitsWithin(t testing.TB, p *Process, limit time.Duration) {
 }
 
 func processLives(pid int) bool {
-	_, err := processStart(pid) // a zombie doesn't live
+	_, err := process.StartTime(pid) // a zombie doesn't live
 	return err == nil
 }
 
@@ -174,28 +182,6 @@ func freeze(t testing.TB, pid int) {
 	if _, err := syscall.Wait4(pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
 		t.Fatalf("process %d did not stop: %v, %v", pid, status, err)
 	}
-}
-
-// logBuffer is a logger whose output can be read while it is written.
-type logBuffer struct {
-	mutex  sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	return b.buffer.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	return b.buffer.String()
-}
-
-func (b *logBuffer) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
 func pidOf(t testing.TB, p *Process) int {

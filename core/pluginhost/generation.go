@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/process"
 )
 
 // ending is how one generation of a supervised process came to its end.
@@ -39,13 +40,8 @@ const (
 func (s *Supervisor) serve(ctx context.Context, generation int, ended func(ending)) {
 	process, err := s.start(ctx)
 	if err != nil {
-		end := ending{kind: endedByDeath, err: err}
-		var refused *ExecutableError
-		if errors.As(err, &refused) {
-			end.kind = endedForPerson
-		}
 		if ctx.Err() == nil {
-			ended(end)
+			ended(startFailed(err))
 		}
 		return
 	}
@@ -81,6 +77,15 @@ func (s *Supervisor) serve(ctx context.Context, generation int, ended func(endin
 			ending{kind: endedByDeath, err: fmt.Errorf("it was ended by the manager: %s", reason), ready: time.Since(since)},
 		)
 	}
+}
+
+// startFailed is the ending of a process that didn't come to run.
+func startFailed(err error) ending {
+	var refused *process.ExecutableError
+	if errors.As(err, &refused) {
+		return ending{kind: endedForPerson, err: err}
+	}
+	return ending{kind: endedByDeath, err: err}
 }
 
 // configure binds the process to its provider block; a nil ending says that it
@@ -135,7 +140,7 @@ func complaintsOf(diagnostics []fleet.PluginDiagnostic) string {
 			complaint = fleet.PathText(d.Path) + ": " + complaint
 		}
 		if d.Detail != "" {
-			complaint += " (" + cutTo(printable(strings.TrimSuffix(d.Detail, ".")), maxErrorMessage) + ")"
+			complaint += " (" + shownText(strings.TrimSuffix(d.Detail, "."), maxErrorMessage) + ")"
 		}
 		complaints = append(complaints, complaint)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
@@ -61,7 +62,7 @@ func identityOf(response *providerpb.VerifyResponse, q fleet.IdentityQuestion) (
 		if !known {
 			class = fleet.IdentityUnreadable
 		}
-		reason := cutTo(printable(refused.GetReason()), providerpb.MaxIdentityText)
+		reason := shownText(refused.GetReason(), providerpb.MaxIdentityText)
 		if reason == "" {
 			reason = "the plugin gave no reason"
 		}
@@ -86,15 +87,16 @@ func identityOf(response *providerpb.VerifyResponse, q fleet.IdentityQuestion) (
 	if q.Resource != "" && v.GetInstanceId() != string(q.Resource) {
 		return fleet.VerifiedIdentity{}, &fleet.IdentityRefusedError{
 			Refusal: fleet.IdentityOtherInstance,
-			Reason:  fmt.Sprintf("the document is of %s, and the host must be %s", printable(v.GetInstanceId()), q.Resource),
+			Reason: fmt.Sprintf("the document is of %s, and the host must be %s",
+				pluginlog.Printable(v.GetInstanceId()), q.Resource),
 		}
 	}
 	return fleet.VerifiedIdentity{
 		Kind:     q.Evidence.Kind,
 		Resource: fleet.ProviderInstanceRef(v.GetInstanceId()),
-		Account:  printable(v.GetAccount()),
-		Region:   printable(v.GetRegion()),
-		Image:    printable(v.GetImage()),
+		Account:  pluginlog.Printable(v.GetAccount()),
+		Region:   pluginlog.Printable(v.GetRegion()),
+		Image:    pluginlog.Printable(v.GetImage()),
 		Issued:   timeOf(v.GetIssued()),
 	}, nil
 }

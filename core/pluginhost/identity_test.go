@@ -4,15 +4,9 @@ package pluginhost
 
 import (
 	"context"
-	"crypto"
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/sha256"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
 	"errors"
-	"math/big"
 	"os"
 	"strings"
 	"testing"
@@ -23,6 +17,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/metadatafake"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
@@ -104,20 +99,8 @@ func (n *testNotary) Verify(ctx context.Context, r *providerpb.VerifyRequest) (*
 // notary is a running plugin that verifies, and who signs for its infrastructure.
 func notary(t *testing.T) (*Process, func(signedDocument) fleet.Evidence) {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1),
-		Subject:      pkix.Name{CommonName: "a region"},
-		NotAfter:     time.Now().Add(time.Hour),
-	}
-	certificate, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	block, err := json.Marshal(map[string][]byte{"Certificate": certificate})
+	signer := metadatafake.NewSigner(t)
+	block, err := json.Marshal(map[string][]byte{"Certificate": signer.Certificate.Raw})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,12 +113,7 @@ func notary(t *testing.T) (*Process, func(signedDocument) fleet.Evidence) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sum := sha256.Sum256(document)
-		signature, err := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, sum[:])
-		if err != nil {
-			t.Fatal(err)
-		}
-		return fleet.Evidence{Kind: "aws", Document: document, Signature: signature}
+		return fleet.Evidence{Kind: "aws", Document: document, Signature: signer.Sign(document)}
 	}
 }
 

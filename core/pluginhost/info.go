@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
@@ -244,7 +245,7 @@ func diagnosticsOf(diagnostics []*providerpb.Diagnostic) []fleet.PluginDiagnosti
 	for _, diagnostic := range diagnostics {
 		converted = append(converted, fleet.PluginDiagnostic{
 			Warning: diagnostic.GetSeverity() == providerpb.Diagnostic_SEVERITY_WARNING,
-			Summary: printable(diagnostic.GetSummary()),
+			Summary: pluginlog.Printable(diagnostic.GetSummary()),
 			Detail:  diagnostic.GetDetail(),
 			Path:    pathOf(diagnostic.GetPath()),
 		})

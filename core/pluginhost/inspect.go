@@ -100,7 +100,7 @@ func resourceOf(r *providerpb.Resource) fleet.Resource {
 		MachineType:    r.GetMachineType(),
 		InstanceDigest: digestOfLabel(r.GetInstanceDigest()),
 		Tags:           r.GetTags(),
-		Detail:         cutTo(printable(r.GetDetail()), maxErrorMessage),
+		Detail:         shownText(r.GetDetail(), maxErrorMessage),
 		Image:          r.GetImage(),
 		BelongsTo:      fleet.ProviderInstanceRef(r.GetBelongsTo()),
 		Kind:           r.GetKind(),

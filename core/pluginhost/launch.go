@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,6 +26,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/process"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
@@ -64,14 +67,7 @@ type Launch struct {
 	// OnOutput gets every line that the plugin writes, as it is and with whatever
 	// secrets are in it: for the conformance kit, which looks for them. It is
 	// called from several goroutines. nil: output isn't observed.
-	OnOutput func(OutputLine)
-}
-
-// OutputLine is a line that a plugin wrote.
-type OutputLine struct {
-	// Stdout: to its standard output, apart from the handshake; else to its log.
-	Stdout bool
-	Text   string
+	OnOutput func(pluginlog.OutputLine)
 }
 
 func (l Launch) withDefaults() Launch {
@@ -98,11 +94,11 @@ func (l Launch) title() string {
 }
 
 // Start launches the plugin and returns once it answers. The error of a plugin
-// that ended or kept silent carries its last log lines. An *ExecutableError
+// that ended or kept silent carries its last log lines. A *process.ExecutableError
 // says that the file itself was refused and that nothing ran.
 func Start(ctx context.Context, l Launch) (*Process, error) {
 	l = l.withDefaults()
-	file, err := openExecutable(l.Path, l.Digest)
+	file, err := process.OpenExecutable(l.Path, l.Digest)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", l.title(), err)
 	}
@@ -113,38 +109,37 @@ func Start(ctx context.Context, l Launch) (*Process, error) {
 // startVerified owns the whole sequence from the launch directory to the first
 // answer, so that no step can fail and leave a process or a file behind.
 func startVerified(ctx context.Context, l Launch, file *os.File) (*Process, error) {
-	dir, err := newLaunchDir(l.RunDir, l.Plugin)
+	dir, err := process.NewDirectory(l.RunDir, l.Plugin)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", l.title(), err)
 	}
-	redacted := &redactor{}
-	l.Logger = slog.New(redactedLog{l.Logger.Handler(), redacted})
-	program := newProgram(l, file, dir, redacted)
-	program.log.onOutput = l.OnOutput
-	client := plugin.NewClient(clientConfig(l, program, dir, redacted))
+	redactor := &pluginlog.Redactor{}
+	l.Logger = slog.New(pluginlog.NewRedactedHandler(l.Logger.Handler(), redactor))
+	child := newChild(l, file, dir, pluginlog.New(l.Logger, redactor, l.OnOutput))
+	client := plugin.NewClient(clientConfig(l, child, dir, redactor))
 
 	startContext, cancel := context.WithTimeout(ctx, l.StartTimeout)
 	defer cancel()
 	// go-plugin's Start takes no context: ending the process ends it.
-	keep := context.AfterFunc(startContext, func() { program.kill("it did not start in time") })
+	keep := context.AfterFunc(startContext, func() { child.KillGroup("it did not start in time") })
 	conn, err := connect(startContext, client)
 	if !keep() && err == nil {
 		err = context.Cause(startContext)
 	}
 	if err != nil {
-		program.kill("it could not be reached")
+		child.KillGroup("it could not be reached")
 		client.Kill()
-		program.wait()
-		return nil, errors.Join(startError(ctx, startContext, l, program, err), dir.remove())
+		child.AwaitOutput()
+		return nil, errors.Join(startError(ctx, startContext, l, child, err), dir.Remove())
 	}
 
 	p := &Process{
 		launch:   l,
-		program:  program,
+		child:    child,
 		dir:      dir,
 		conn:     conn,
 		rpc:      providerpb.NewProviderClient(conn),
-		redactor: redacted,
+		redactor: redactor,
 		gone:     make(chan struct{}),
 
 		leftBehind: make(chan struct{}),
@@ -155,8 +150,16 @@ func startVerified(ctx context.Context, l Launch, file *os.File) (*Process, erro
 	return p, nil
 }
 
+func newChild(l Launch, file *os.File, dir *process.Directory, log *pluginlog.Log) *process.Child {
+	command := process.Command{Plugin: l.Plugin, Path: l.Path, Env: l.Env, LookupEnv: l.LookupEnv}
+	return process.NewChild(command, file, dir, log)
+}
+
 // clientConfig is the one place that configures go-plugin.
-func clientConfig(l Launch, program *program, dir *launchDir, redacted *redactor) *plugin.ClientConfig {
+func clientConfig(
+	l Launch, child *process.Child, dir *process.Directory, redactor *pluginlog.Redactor,
+) *plugin.ClientConfig {
+	answers := answerRedactor{redactor}
 	return &plugin.ClientConfig{
 		HandshakeConfig: plugin.HandshakeConfig{
 			MagicCookieKey:   providerpb.MagicCookieKey,
@@ -172,7 +175,7 @@ func clientConfig(l Launch, program *program, dir *launchDir, redacted *redactor
 		StartTimeout: l.StartTimeout + 10*time.Second,
 		// On Windows the operating system picks the port; 0, 0 would mean 10000.
 		MaxPort:          1,
-		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: dir.path},
+		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: dir.Path},
 		GRPCDialOptions: []grpc.DialOption{
 			grpc.WithDefaultCallOptions(
 				grpc.MaxCallRecvMsgSize(providerpb.MaxMessageBytes),
@@ -181,17 +184,17 @@ func clientConfig(l Launch, program *program, dir *launchDir, redacted *redactor
 			// Losing the connection means that the plugin is stuck: it must
 			// never happen for idleness.
 			grpc.WithIdleTimeout(0),
-			grpc.WithUnaryInterceptor(redacted.unary),
-			grpc.WithChainStreamInterceptor(withoutBroker, redacted.streaming),
+			grpc.WithUnaryInterceptor(answers.unary),
+			grpc.WithChainStreamInterceptor(withoutBroker, answers.streaming),
 		},
 		// What a plugin prints once it serves comes over the connection.
-		SyncStdout: program.log.printed(true),
-		SyncStderr: program.log.printed(false),
+		SyncStdout: child.Log.Printed(true),
+		SyncStderr: child.Log.Printed(false),
 		RunnerFunc: func(_ hclog.Logger, command *exec.Cmd, _ string) (runner.Runner, error) {
-			program.handshakeEnv = command.Env
-			return program, nil
+			child.SetEnv(slices.Concat(command.Env, contractEnv(dir, l.Logger)))
+			return child, nil
 		},
-		Logger: libraryLogger(l.Logger),
+		Logger: pluginlog.LibraryLogger(l.Logger),
 	}
 }
 
@@ -253,13 +256,13 @@ func connect(ctx context.Context, client *plugin.Client) (*grpc.ClientConn, erro
 type connectError struct{ last error }
 
 func (e *connectError) Error() string {
-	return cutTo(printable(status.Convert(e.last).Message()), maxErrorMessage)
+	return shownText(status.Convert(e.last).Message(), maxErrorMessage)
 }
 
 // startError says why there is no process: the caller's wish, silence, an end
 // before the handshake, or what go-plugin complained about.
-func startError(ctx, startContext context.Context, l Launch, program *program, err error) error {
-	var executable *ExecutableError
+func startError(ctx, startContext context.Context, l Launch, child *process.Child, err error) error {
+	var executable *process.ExecutableError
 	var unreachable *connectError
 	switch {
 	case errors.As(err, &executable):
@@ -268,18 +271,18 @@ func startError(ctx, startContext context.Context, l Launch, program *program, e
 		return fmt.Errorf("start %s: given up: %w", l.title(), context.Cause(ctx))
 	case errors.As(err, &unreachable):
 		return fmt.Errorf("start %s: no connection to it came about within %s: %w%s; report it to the plugin's author",
-			l.title(), l.StartTimeout, unreachable, program.log.lastLines())
+			l.title(), l.StartTimeout, unreachable, child.Log.LastLines())
 	case startContext.Err() != nil:
 		return fmt.Errorf("start %s: it did not answer within %s%s; see its log lines, or allow it more time",
-			l.title(), l.StartTimeout, program.log.lastLines())
-	case program.endedByItself():
+			l.title(), l.StartTimeout, child.Log.LastLines())
+	case child.EndedByItself():
 		return fmt.Errorf(
 			"start %s: it ended before it was ready (%w)%s; correct what it complains about, or install another version",
 			l.title(),
-			program.status(),
-			program.log.lastLines(),
+			child.ExitStatus(),
+			child.Log.LastLines(),
 		)
 	}
 	return fmt.Errorf("start %s: %w%s; check that it is a forgeyard-fleet plugin for this version and platform",
-		l.title(), err, program.log.lastLines())
+		l.title(), err, child.Log.LastLines())
 }

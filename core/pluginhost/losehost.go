@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/process"
 )
 
 // What the conformance kit does to a plugin, and a manager never does.
@@ -23,7 +25,7 @@ func (p *Process) Connection() grpc.ClientConnInterface { return p.conn }
 // Kill tears the plugin off, in the middle of whatever it does, and returns when
 // nothing of it is left.
 func (p *Process) Kill() error {
-	p.program.kill("the conformance kit tears it off")
+	p.child.KillGroup("the conformance kit tears it off")
 	return p.Stop(0)
 }
 
@@ -40,7 +42,7 @@ func (p *Process) LoseHost(ctx context.Context, limit time.Duration) (left []str
 	if err != nil {
 		return nil, fmt.Errorf("take the host of %s away: %w", p.launch.title(), err)
 	}
-	p.program.loseHost()
+	p.child.LoseHost()
 	_ = p.conn.Close()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -57,6 +59,10 @@ func (p *Process) LoseHost(ctx context.Context, limit time.Duration) (left []str
 	if err := syscall.Kill(-pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
 		return left, fmt.Errorf("end what is left of %s: %w", p.launch.title(), err)
 	}
+	// A signal only begins the end, and Stop waits for the leader alone.
+	for killed := time.Now(); process.GroupLives(pid) && time.Since(killed) < stopLimit; {
+		<-ticker.C
+	}
 	return left, p.Stop(0)
 }
 
@@ -67,25 +73,14 @@ func (p *Process) remains(pid int) []string {
 	switch {
 	case !p.hasExited():
 		left = append(left, fmt.Sprintf("its process %d", pid))
-	case groupLives(pid):
+	case process.GroupLives(pid):
 		left = append(left, fmt.Sprintf("a process of its group %d", pid))
 	}
-	sockets, _ := filepath.Glob(filepath.Join(p.dir.sockets(), "*"))
+	sockets, _ := filepath.Glob(filepath.Join(p.dir.Sockets(), "*"))
 	for _, socket := range sockets {
 		if _, err := os.Lstat(socket); err == nil {
 			left = append(left, "its socket "+filepath.Base(socket))
 		}
 	}
 	return left
-}
-
-// loseHost closes the host's ends of the pipes, and spares the group at the end
-// of its leader.
-func (p *program) loseHost() {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	p.orphan = true
-	if p.pipes != nil {
-		p.pipes.closeHostEnds()
-	}
 }

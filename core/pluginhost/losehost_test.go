@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/process"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
 )
 
@@ -34,10 +36,10 @@ func TestWhatOutlivesItsHostIsNamedAndEnded(t *testing.T) {
 		"a child of an honest one": {config: `"children"`, limit: time.Minute, want: []string{"a process of its group"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			process := started(t, launch(t, test.mode))
-			pid := pidOf(t, process)
+			plugin := started(t, launch(t, test.mode))
+			pid := pidOf(t, plugin)
 			if test.config != "" {
-				account, _, err := process.Configure(
+				account, _, err := plugin.Configure(
 					t.Context(),
 					Configuration{Provider: secret.Resolved{Body: []byte(test.config)}},
 				)
@@ -49,10 +51,10 @@ func TestWhatOutlivesItsHostIsNamedAndEnded(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			go func() {
-				<-process.Exited()
+				<-plugin.Exited()
 				cancel()
 			}()
-			left, err := process.LoseHost(ctx, test.limit)
+			left, err := plugin.LoseHost(ctx, test.limit)
 			if err != nil || len(left) != len(test.want) {
 				t.Fatalf("left: %v, %v; want %v", left, err, test.want)
 			}
@@ -61,7 +63,7 @@ func TestWhatOutlivesItsHostIsNamedAndEnded(t *testing.T) {
 					t.Errorf("left: %v; want %v", left, test.want)
 				}
 			}
-			if groupLives(pid) {
+			if process.GroupLives(pid) {
 				t.Error("it was not ended")
 			}
 		})
@@ -70,9 +72,9 @@ func TestWhatOutlivesItsHostIsNamedAndEnded(t *testing.T) {
 
 func TestEverythingThatAPluginWritesIsPassedOnAsItIs(t *testing.T) {
 	var mutex sync.Mutex
-	var heard []OutputLine
+	var heard []pluginlog.OutputLine
 	l := launch(t, "noise")
-	l.OnOutput = func(line OutputLine) {
+	l.OnOutput = func(line pluginlog.OutputLine) {
 		mutex.Lock()
 		defer mutex.Unlock()
 		if len(line.Text) < 100 {
@@ -85,7 +87,7 @@ func TestEverythingThatAPluginWritesIsPassedOnAsItIs(t *testing.T) {
 	}
 	mutex.Lock()
 	defer mutex.Unlock()
-	if !slices.Contains(heard, OutputLine{Stdout: true, Text: "library v1 loaded"}) {
+	if !slices.Contains(heard, pluginlog.OutputLine{Stdout: true, Text: "library v1 loaded"}) {
 		t.Errorf("heard: %v", heard)
 	}
 }

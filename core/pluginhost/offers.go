@@ -80,7 +80,7 @@ func offerOf(o *providerpb.Offer) fleet.Offer {
 		Price:       fleet.Money{Currency: o.GetPrice().GetCurrency(), Micros: o.GetPrice().GetMicrosPerHour()},
 		Estimate:    o.GetPrice().GetEstimate(),
 		Tax:         priceTaxes[o.GetPrice().GetTax()],
-		Unavailable: cutTo(printable(o.GetUnavailable()), maxErrorName),
+		Unavailable: shownText(o.GetUnavailable(), maxErrorName),
 		Scope:       o.GetScope(),
 
 		BillingGrain:      durationOf(o.GetBillingGrain()),

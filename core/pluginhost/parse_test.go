@@ -6,9 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
-	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -97,115 +94,6 @@ func TestEveryErrorHasAClass(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestALogLineIsUnderstoodOrShownAsItIs(t *testing.T) {
-	for line, want := range map[string]string{
-		`{"@level":"warn","@message":"slow","@module":"aws","n":1,"@timestamp":"2026-01-02T03:04:05.000000Z"}`: `level=WARN msg=slow module=aws n=1`,
-		`{"@message":"odd level","@level":{}}`: `level=DEBUG msg="odd level"`,
-		`{"@message":1}`:                       `level=DEBUG msg="{\"@message\":1}"`,
-		`plain`:                                `level=DEBUG msg=plain`,
-		`panic: oh`:                            `level=ERROR msg="panic: oh"`,
-		"a\x1b[2Jb\xff":                        `level=DEBUG msg="a�[2Jb�"`,
-	} {
-		var out strings.Builder
-		logger := slog.New(
-			slog.NewTextHandler(
-				&out,
-				&slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-					if a.Key == slog.TimeKey {
-						return slog.Attr{}
-					}
-					return a
-				}},
-			),
-		)
-		newPluginLog(logger, &redactor{}).line([]byte(line), false)
-		if got := strings.TrimSpace(out.String()); got != want {
-			t.Errorf("%q\n got %s\nwant %s", line, got, want)
-		}
-	}
-}
-
-func TestOnlyTheLastLogLinesAreKept(t *testing.T) {
-	log := newPluginLog(slog.New(slog.DiscardHandler), &redactor{})
-	for range 100 {
-		log.line([]byte(strings.Repeat("x", 2*maxLastLine)), false)
-	}
-	log.line([]byte("the end"), false)
-	last := log.lastLines()
-	if lines := strings.Count(
-		last,
-		"\n    ",
-	); lines != lastLineCount || !strings.Contains(last, "the end") ||
-		len(last) > lastLineCount*(maxLastLine+50) {
-		t.Errorf("%d lines, %d bytes", lines, len(last))
-	}
-}
-
-func TestTheHandshakeIsFoundInNoise(t *testing.T) {
-	for stdout, want := range map[string]string{
-		"1|1|unix|/s|grpc|cert\n":                                "1|1|unix|/s|grpc|cert\n",
-		"hello\n\x1b[0m1|1|tcp|127.0.0.1:1|grpc|\r\nmore\n":      "1|1|tcp|127.0.0.1:1|grpc|\n",
-		strings.Repeat("x", 100<<10) + "\n1|1|unix|/s|grpc|\n":   "1|1|unix|/s|grpc|\n",
-		"1|1|unix|/first|grpc|\n1|1|unix|/second|grpc|\nrubbish": "1|1|unix|/first|grpc|\n",
-		"1|1|unix|/s|grpc|":                                      "1|1|unix|/s|grpc|\n",
-		"a|b|c|d\n":                                              "",
-		"":                                                       "",
-	} {
-		if got := filter(t, []byte(stdout)); got != want {
-			t.Errorf("%.60q gives %q, want %q", stdout, got, want)
-		}
-	}
-}
-
-// filter runs a plugin's standard output through the filter of the handshake.
-func filter(t testing.TB, stdout []byte) string {
-	t.Helper()
-	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		defer write.Close()
-		write.Write(stdout)
-	}()
-	p := newProgram(Launch{}.withDefaults(), nil, nil, &redactor{})
-	close(p.exited)
-	passed, handshake := io.Pipe()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		p.readStdout(read, handshake)
-	}()
-	got := must(io.ReadAll(passed))
-	<-done // everything was read
-	return string(got)
-}
-
-func FuzzLogLine(f *testing.F) {
-	for _, seed := range []string{`{"@message":1}`, `{"@message":"a","@level":"info","k":[1]}`, "panic: x", "", "\xff{",
-		`{"@message":"\u001b"}`} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, line []byte) {
-		log := newPluginLog(slog.New(slog.DiscardHandler), &redactor{})
-		log.line(line, len(line)%2 == 0)
-		if last := log.lastLines(); strings.ContainsAny(last, "\x1b\r\x00") {
-			t.Errorf("%q is not clean", last)
-		}
-	})
-}
-
-func FuzzHandshake(f *testing.F) {
-	for _, seed := range []string{"1|1|unix|/s|grpc|c\n", "x\n1|1|tcp|a|\n", "\n\n"} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, stdout []byte) {
-		if got := filter(t, stdout); got != "" && (strings.Count(got, "\n") != 1 || strings.Count(got, "|") < 3) {
-			t.Errorf("%q passed", got)
-		}
-	})
 }
 
 func FuzzDecodeInfo(f *testing.F) {

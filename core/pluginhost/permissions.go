@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
@@ -38,7 +39,7 @@ func (p *Process) Policy(
 	}
 	lines := strings.Split(document, "\n")
 	for n, line := range lines {
-		lines[n] = printable(line)
+		lines[n] = pluginlog.Printable(line)
 	}
 	return strings.Join(lines, "\n"), nil
 }

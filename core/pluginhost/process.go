@@ -13,17 +13,19 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
 
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/process"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
 // Process is one running plugin. Its methods may be called side by side.
 type Process struct {
 	launch   Launch
-	program  *program
-	dir      *launchDir
+	child    *process.Child
+	dir      *process.Directory
 	conn     *grpc.ClientConn
 	rpc      providerpb.ProviderClient
-	redactor *redactor // of all that the plugin says
+	redactor *pluginlog.Redactor // of all that the plugin says
 
 	// closeClient runs go-plugin's Kill once and waits for it.
 	closeClient func()
@@ -38,23 +40,23 @@ type Process struct {
 
 // Exited is closed as soon as the process has ended: every call that it was
 // working on is over then.
-func (p *Process) Exited() <-chan struct{} { return p.program.exited }
+func (p *Process) Exited() <-chan struct{} { return p.child.Exited() }
 
 // ExitCause tells why the process ended, with its last log lines; nil while it
 // lives.
 func (p *Process) ExitCause() error {
-	status := p.program.status()
+	status := p.child.ExitStatus()
 	switch {
 	case status == nil:
 		return nil
 	case p.stopping.Load():
 		return fmt.Errorf("%s was stopped (%w)", p.launch.title(), status)
 	}
-	return fmt.Errorf("%s ended (%w)%s", p.launch.title(), status, p.program.log.lastLines())
+	return fmt.Errorf("%s ended (%w)%s", p.launch.title(), status, p.child.Log.LastLines())
 }
 
 // PID is the process's id, for status output.
-func (p *Process) PID() string { return p.program.ID() }
+func (p *Process) PID() string { return p.child.ID() }
 
 func (p *Process) hasExited() bool {
 	select {
@@ -75,8 +77,8 @@ func (p *Process) tend() {
 	cancel()
 	watching.Wait()
 	p.closeClient()
-	p.program.wait()
-	p.cleanup = p.dir.remove()
+	p.child.AwaitOutput()
+	p.cleanup = p.dir.Remove()
 	if p.cleanup != nil {
 		p.launch.Logger.Warn("a launch directory is left behind", "error", p.cleanup)
 	}
@@ -92,8 +94,8 @@ func (p *Process) watchConnection(ctx context.Context) {
 	}
 	select {
 	case <-ctx.Done():
-	case <-time.After(drainGrace): // its own exit status tells more
-		p.program.kill("it lost its connection to the manager")
+	case <-time.After(process.DrainGrace): // its own exit status tells more
+		p.child.KillGroup("it lost its connection to the manager")
 	}
 }
 
@@ -114,7 +116,7 @@ func (p *Process) Stop(grace time.Duration) error {
 	select {
 	case <-p.Exited():
 	case <-timer.C:
-		p.program.kill("it did not end within the grace period")
+		p.child.KillGroup("it did not end within the grace period")
 	}
 	limit := time.NewTimer(stopLimit)
 	defer limit.Stop()

@@ -3,18 +3,17 @@
 package pluginhost
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/logbuffer"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
@@ -40,7 +39,7 @@ func (p *testPlugin) configureToSpill(value string) (*providerpb.ConfigureRespon
 		return nil, err
 	}
 	fmt.Fprintf(stderr, "%s\nplain %s\nBasic %s\n", line, value, base64.StdEncoding.EncodeToString([]byte("user:"+value)))
-	fmt.Fprintf(stderr, "%s%s\nthe last line\n", strings.Repeat("x", maxLogLine-4), value)
+	fmt.Fprintf(stderr, "%s%s\nthe last line\n", strings.Repeat("x", pluginlog.MaxLine-4), value)
 	answer := &providerpb.ConfigureResponse{Account: "account", Diagnostics: []*providerpb.Diagnostic{{
 		Severity: providerpb.Diagnostic_SEVERITY_WARNING, Summary: "the token " + value + " is old", Detail: "renew " + value,
 		Path: []*providerpb.Diagnostic_Step{{Step: &providerpb.Diagnostic_Step_Name{Name: value}}},
@@ -66,11 +65,11 @@ func (p *testPlugin) leakedResource(key string) *providerpb.Resource {
 }
 
 // leaking is a configured plugin that shows its secret wherever it can.
-func leaking(t *testing.T, mode string) (*Process, *logBuffer, []fleet.PluginDiagnostic, error) {
+func leaking(t *testing.T, mode string) (*Process, *logbuffer.Buffer, []fleet.PluginDiagnostic, error) {
 	t.Helper()
-	log := &logBuffer{}
+	log := &logbuffer.Buffer{}
 	l := launch(t, mode)
-	l.Logger = log.logger()
+	l.Logger = log.Logger()
 	process := started(t, l)
 	_, found, err := process.Configure(t.Context(), Configuration{Provider: secret.Resolved{
 		Body: []byte(leakPrefix + planted + `"}`), Secrets: []string{planted},
@@ -171,9 +170,9 @@ func TestAnAnswerWithASecretInAnIdentityIsNoAnswer(t *testing.T) {
 }
 
 func TestASecretThatIsTooShortIsWarnedAboutWithoutIt(t *testing.T) {
-	log := &logBuffer{}
+	log := &logbuffer.Buffer{}
 	l := launch(t, "")
-	l.Logger = log.logger()
+	l.Logger = log.Logger()
 	process := started(t, l)
 	if _, err := process.Validate(
 		t.Context(),
@@ -187,38 +186,3 @@ func TestASecretThatIsTooShortIsWarnedAboutWithoutIt(t *testing.T) {
 		t.Errorf("the log says\n%s", text)
 	}
 }
-
-func TestALogShowsNoSecretWhateverIsLogged(t *testing.T) {
-	log := &logBuffer{}
-	redacted := &redactor{}
-	redacted.learn([]string{planted, "two\tparts"})
-	logger := slog.New(redactedLog{log.logger().Handler(), redacted}).With("with", planted).WithGroup("group")
-	logger.Info(
-		planted,
-		"text",
-		planted,
-		planted,
-		"key",
-		"error",
-		errors.New(planted),
-		"any",
-		[]string{planted},
-		slog.Group("inner", "deep", planted),
-		"value",
-		valuer{},
-	)
-	logger.LogAttrs(context.Background(), slog.LevelInfo, printable("two\tparts"), slog.Int("number", 7))
-	mustHide(t, "the log", log)
-	for _, want := range []string{"group.number=7", "group.inner.deep=(hidden)", "group.value=(hidden)", `msg=(hidden)`} {
-		if !strings.Contains(log.String(), want) {
-			t.Errorf("%s is not in\n%s", want, log)
-		}
-	}
-	if strings.Contains(log.String(), "two parts") {
-		t.Errorf("a secret that was made printable is shown:\n%s", log)
-	}
-}
-
-type valuer struct{}
-
-func (valuer) LogValue() slog.Value { return slog.StringValue(planted) }

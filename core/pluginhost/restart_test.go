@@ -50,7 +50,7 @@ func superviseReal(t *testing.T, mode string) (s *Supervisor, ready func() Super
 func TestAKilledPluginIsReplaced(t *testing.T) {
 	s, ready := superviseReal(t, "")
 	first := ready()
-	first.Process.program.kill("of a test")
+	first.Process.child.KillGroup("of a test")
 	second := ready()
 	if second.Generation != 2 || second.Account != "account of acme" || second.Process == first.Process {
 		t.Errorf("%+v after %+v", second, first)

@@ -15,7 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/process"
 	"github.com/forgeyard/forgeyard-fleet/core/secret"
+	"github.com/forgeyard/forgeyard-fleet/core/testonly/logbuffer"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
@@ -95,9 +97,9 @@ func TestTheExecutableIsRefused(t *testing.T) {
 			test.prepare(t, &l)
 			_, err := Start(t.Context(), l)
 			wantError(t, err, append(test.want, `provider test.here (plugin "test")`, l.Path)...)
-			var refused *ExecutableError
+			var refused *process.ExecutableError
 			if !errors.As(err, &refused) {
-				t.Errorf("%T is no *ExecutableError", err)
+				t.Errorf("%T is no *process.ExecutableError", err)
 			}
 			if _, err := os.Stat(l.RunDir); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("the run directory was touched: %v", err)
@@ -125,9 +127,7 @@ func TestAFileThatIsNoProgramIsToldSo(t *testing.T) {
 	if l.Digest, err = install(source, l.Path); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Start(t.Context(), l)
-	wantError(t, err, "execute "+l.Path, "exec format error", "built for this platform")
-	wantEmpty(t, l.RunDir)
+	startFails(t, l, "execute "+l.Path, "exec format error", "built for this platform")
 }
 
 // hashicorp/go-plugin documents this gap in SecureConfig.
@@ -140,7 +140,7 @@ func TestAPathSwappedBetweenCheckAndExecutionDoesNotRun(t *testing.T) {
 	if _, err := install(store.path, l.Path); err != nil {
 		t.Fatal(err)
 	}
-	file, err := openExecutable(l.Path, l.Digest)
+	file, err := process.OpenExecutable(l.Path, l.Digest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,14 +152,14 @@ func TestAPathSwappedBetweenCheckAndExecutionDoesNotRun(t *testing.T) {
 	); err != nil {
 		t.Fatal(err)
 	}
-	process, err := startVerified(t.Context(), l, file)
+	plugin, err := startVerified(t.Context(), l, file)
 	if err != nil {
 		t.Fatalf("the verified file was not what ran: %v", err)
 	}
-	if _, err := process.Info(t.Context()); err != nil {
+	if _, err := plugin.Info(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if err := process.Stop(2 * time.Second); err != nil {
+	if err := plugin.Stop(2 * time.Second); err != nil {
 		t.Error(err)
 	}
 }
@@ -194,18 +194,14 @@ func TestTheExecutableSurvivesAnyDescriptorLayout(t *testing.T) {
 
 func TestAPluginThatDiesAtStartSaysWhy(t *testing.T) {
 	l := launch(t, "crash at start")
-	_, err := Start(t.Context(), l)
-	wantError(t, err, "start provider test.here", "exit status 3", "the region is wrong region=mars", "cannot continue")
-	wantEmpty(t, l.RunDir)
+	startFails(t, l, "start provider test.here", "exit status 3", "the region is wrong region=mars", "cannot continue")
 }
 
 func TestASilentPluginIsGivenUpAndKilled(t *testing.T) {
 	t.Parallel() // it waits
 	l := launch(t, "silent")
 	l.StartTimeout = 3 * time.Second
-	_, err := Start(t.Context(), l)
-	wantError(t, err, "did not answer within 3s", "waiting for the moon", "allow it more time")
-	wantEmpty(t, l.RunDir)
+	startFails(t, l, "did not answer within 3s", "waiting for the moon", "allow it more time")
 }
 
 func TestAStartIsGivenUpWhenTheCallerWants(t *testing.T) {
@@ -226,7 +222,7 @@ func TestAStartIsGivenUpWhenTheCallerWants(t *testing.T) {
 // eventuallyQuiet waits until a process is recorded in the run directory.
 func eventuallyQuiet(runDir string) {
 	for {
-		for _, path := range must(filepath.Glob(filepath.Join(runDir, launchPattern))) {
+		for _, path := range launches(runDir) {
 			if record, err := readRecord(path); err == nil && record.Process.PID != 0 {
 				return
 			}
@@ -244,9 +240,7 @@ func must[T any](value T, err error) T {
 
 func TestAPluginOfAnotherProtocolIsRefused(t *testing.T) {
 	l := launch(t, "bad handshake")
-	_, err := Start(t.Context(), l)
-	wantError(t, err, "incompatible API version", "for this version and platform")
-	wantEmpty(t, l.RunDir)
+	startFails(t, l, "incompatible API version", "for this version and platform")
 }
 
 func TestARunDirectoryIsRefused(t *testing.T) {
@@ -268,9 +262,9 @@ func TestARunDirectoryIsRefused(t *testing.T) {
 
 // hashicorp/go-plugin panics in a goroutine of its own on the first of these.
 func TestNoLogLineBringsTheHostDown(t *testing.T) {
-	var log logBuffer
+	var log logbuffer.Buffer
 	l := launch(t, "panicking log lines")
-	l.Logger = log.logger()
+	l.Logger = log.Logger()
 	process := started(t, l)
 	if _, err := process.Info(t.Context()); err != nil {
 		t.Fatal(err)
@@ -335,9 +329,7 @@ func TestTheEnvironmentHoldsWhatIsAllowedAndNamed(t *testing.T) {
 func TestANameThatIsNoVariableIsRefused(t *testing.T) {
 	l := launch(t, "")
 	l.Env = append(l.Env, "A=B")
-	_, err := Start(t.Context(), l)
-	wantError(t, err, `"A=B"`, "correct env of plugin")
-	wantEmpty(t, l.RunDir)
+	startFails(t, l, `"A=B"`, "correct env of plugin")
 }
 
 // hashicorp/terraform#38939: a stopped plugin held its host for five hours.

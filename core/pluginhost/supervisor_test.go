@@ -5,8 +5,6 @@ package pluginhost
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -14,6 +12,7 @@ import (
 	"time"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/process"
 )
 
 // fakeProcess is a supervised process without an operating system.
@@ -198,7 +197,7 @@ func TestAPluginThatCannotBeStartedCountsAsDead(t *testing.T) {
 func TestWhatOnlyAPersonCanMendIsNotTriedAgain(t *testing.T) {
 	for name, next := range map[string]func() (*fakeProcess, error){
 		"a refused executable": func() (*fakeProcess, error) {
-			return nil, &ExecutableError{"/store/x", "is missing", installAdvice}
+			return nil, &process.ExecutableError{Path: "/store/x", Reason: "is missing", Advice: "install it"}
 		},
 		"a refused provider block": func() (*fakeProcess, error) {
 			f := newFakeProcess()
@@ -303,17 +302,4 @@ func TestAnApplyMendsWhatWaitsForAPersonAndNothingElse(t *testing.T) {
 			t.Errorf("%d deaths are remembered", deaths)
 		}
 	})
-}
-
-func TestAHeadlineIsTheErrorWithoutTheLogLines(t *testing.T) {
-	log := newPluginLog(slog.New(slog.DiscardHandler), &redactor{})
-	log.line([]byte("panic: oh"), false)
-	log.line([]byte("second"), false)
-	err := fmt.Errorf("it died: it ended (exit status 2)%s; correct it", log.lastLines())
-	if got := Headline(err); got != "it died: it ended (exit status 2); correct it" {
-		t.Errorf("%q", got)
-	}
-	if got := Headline(errors.New("plain")); got != "plain" {
-		t.Errorf("%q", got)
-	}
 }

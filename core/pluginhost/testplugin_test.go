@@ -125,6 +125,8 @@ func servePlugin(mode string) {
 	})
 }
 
+// testPlugin does what the names and keys of a request say. It is written on the wire types
+// alone: the SDK would keep a plugin from most of it.
 type testPlugin struct {
 	plugin.NetRPCUnsupportedPlugin
 	providerpb.UnimplementedProviderServer

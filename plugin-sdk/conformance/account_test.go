@@ -128,7 +128,8 @@ func (i instance) Validate() []provider.Diagnostic {
 	return nil
 }
 
-// honest is a provider as it should be.
+// honest is a provider as it should be, on the SDK. The plugins with one fault each are
+// made of it, so that the kit is seen to find that fault and no other.
 type honest struct {
 	*account
 	installation string

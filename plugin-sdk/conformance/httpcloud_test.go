@@ -17,7 +17,8 @@ import (
 
 // httpCloud is an infrastructure with an HTTP API: labels of at most 63 characters, lists
 // in pages that lag behind, a volume for each server that outlives it, and names that
-// several servers may have. It knows nothing of plugins.
+// several servers may have. It knows nothing of plugins, unlike the account of honest: the
+// mistakes of beginners come from an API that isn't made for the contract.
 type httpCloud struct {
 	url string
 

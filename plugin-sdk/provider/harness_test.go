@@ -28,7 +28,8 @@ type testInstance struct {
 	CPUs int `fleet:"cpus" default:"2"`
 }
 
-// scripted is a provider whose methods the test writes.
+// scripted is a provider whose methods the test writes: what is tested is what the SDK
+// makes of their results. It has no resources, unlike the providers of the conformance kit's tests.
 type scripted struct {
 	inspect   func(context.Context, Query) iter.Seq2[Resource, error]
 	provision func(context.Context, ProvisionRequest[testInstance]) (Resource, error)

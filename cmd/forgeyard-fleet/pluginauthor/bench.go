@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/conformance"
 )
 
@@ -138,7 +139,7 @@ type benchProcess struct {
 // floods must not fill the memory of who tests it.
 const maxOutput = 8 << 20
 
-func (r *benchProcess) recordOutput(line pluginhost.OutputLine) {
+func (r *benchProcess) recordOutput(line pluginlog.OutputLine) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	const each = 64 // a line's own, however short it is

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/forgeyard/forgeyard-fleet/core/pluginhost"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
 )
 
 func TestAPluginThatFloodsFillsNoMemoryOfTheKit(t *testing.T) {
 	var process benchProcess
 	for range 3 * maxOutput >> 16 {
-		process.recordOutput(pluginhost.OutputLine{Text: strings.Repeat("x", 64<<10)})
+		process.recordOutput(pluginlog.OutputLine{Text: strings.Repeat("x", 64<<10)})
 	}
 	if kept := len(process.Said()); kept == 0 || kept > maxOutput>>16 {
 		t.Errorf("%d lines of 64 KiB are kept", kept)

@@ -53,7 +53,7 @@ func (m *Service) Set(change func()) {
 }
 
 // Start starts a service with the values by path, for the length of the test.
-func Start(t *testing.T, values map[string]string) (*Service, string) {
+func Start(t testing.TB, values map[string]string) (*Service, string) {
 	t.Helper()
 	m := &Service{Values: map[string]string{}, Token: "a token"}
 	maps.Copy(m.Values, values)

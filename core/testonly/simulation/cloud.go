@@ -12,6 +12,10 @@ import (
 
 // cloud is one provider with its plugin. What exists is true at once; what a list
 // shows of it lags, within the settle time that the provider declares.
+//
+// It takes the loop's effects and not the calls of an executor, and draws all that happens
+// from a seed in virtual time; it is also what the invariants are compared with. The tests
+// of core/loop have a provider of their own, so that the two are independent of each other.
 type cloud struct {
 	w      *world
 	number int

@@ -26,6 +26,10 @@ const (
 // admission makes a new runner, whose credential is in that one answer; it tells sums
 // alone; a runner that was stopped gets no job any more, hears that when it asks, and
 // ends by itself.
+//
+// It is independent of testonly/standin, which speaks ReviewOS's HTTP for the client in
+// core/scheduler/reviewos: this one takes the loop's effects, in virtual time, and knows
+// the truth for the invariants.
 type onceCI struct {
 	*listingCI
 	runners []*onceRunner

@@ -1,5 +1,6 @@
 // Command testplugin is a provider plugin for the tests that need a real
-// process. It keeps instances in memory and misbehaves on request.
+// process. It keeps instances in memory and misbehaves on request. It is a program, since
+// a process that is signalled, or loses its host, is what these tests are about.
 package main
 
 import (

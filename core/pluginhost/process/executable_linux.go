@@ -1,12 +1,10 @@
-package pluginhost
+package process
 
 import (
 	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/providerpb"
 )
 
 // checkDirectory checks nothing on Linux: the open file is what gets executed, even
@@ -18,7 +16,7 @@ func checkDirectory(string) error { return nil }
 // renumbers descriptors from the highest passed one upwards; the executable's
 // must lie below that and above those that the plugin is given.
 func prepareExec(file, lock *os.File) (path string, executable, higherLock *os.File, err error) {
-	executable, err = duplicate(file, providerpb.LaunchLockFD+1)
+	executable, err = duplicate(file, LockFD+1)
 	if err != nil {
 		return "", nil, nil, err
 	}

@@ -1,4 +1,4 @@
-package pluginhost
+package process
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processStart is the moment at which a process started.
-func processStart(pid int) (string, error) {
+// StartTime is the moment at which a process started.
+func StartTime(pid int) (string, error) {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil {
 		return "", fmt.Errorf("ask for process %d: %w", pid, err)

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"regexp"
-	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -16,44 +13,15 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/anypb"
 
-	"github.com/forgeyard/forgeyard-fleet/core/secret"
+	"github.com/forgeyard/forgeyard-fleet/core/pluginhost/pluginlog"
 )
 
-// redactor hides what a plugin was given in secret from all that the plugin says:
-// answers, errors, log lines. It stands where the plugin's words come in, so that
-// nothing behind it has to think of secrets. A plugin that means to can still
-// get one past it, by writing it in a way of its own.
-type redactor struct{ secrets secret.Redactor }
-
-// enrollmentToken is the form of the tokens in bootstrap documents. What follows
-// the operation's id is secret.
-var enrollmentToken = regexp.MustCompile(`(fyt1\.[0-9A-Za-z]{26}\.)[a-z2-7]{52}`)
-
-const enrollmentTokenPrefix = "fyt1."
-
-// learn makes secrets known, before the plugin gets them. It returns how many are
-// too short to be hidden.
-func (c *redactor) learn(secrets []string) (tooShort int) {
-	tooShort = c.secrets.Add(secrets...)
-	for _, one := range secrets {
-		c.secrets.Add(printable(one)) // as it stands in what was made printable
-	}
-	return tooShort
-}
-
-func (c *redactor) redact(text string) string {
-	text = c.secrets.Redact(text)
-	if strings.Contains(text, enrollmentTokenPrefix) {
-		text = enrollmentToken.ReplaceAllString(text, "${1}"+secret.Redacted)
-	}
-	return text
-}
-
-// cut takes from a text that ends too early what may be the beginning of a secret.
-func (c *redactor) cut(text []byte) []byte { return text[:max(0, len(text)-c.secrets.Longest())] }
+// answerRedactor hides secrets in the answers and errors of calls. It stands where they
+// come in, so that nothing behind it has to think of secrets.
+type answerRedactor struct{ *pluginlog.Redactor }
 
 // unary redacts the answers of calls with one answer.
-func (c *redactor) unary(
+func (r answerRedactor) unary(
 	ctx context.Context,
 	method string,
 	request, reply any,
@@ -62,13 +30,13 @@ func (c *redactor) unary(
 	options ...grpc.CallOption,
 ) error {
 	if err := invoke(ctx, method, request, reply, conn, options...); err != nil {
-		return c.failure(err)
+		return r.failure(err)
 	}
-	return c.answer(reply)
+	return r.answer(reply)
 }
 
 // streaming redacts the answers of calls with many.
-func (c *redactor) streaming(
+func (r answerRedactor) streaming(
 	ctx context.Context,
 	description *grpc.StreamDesc,
 	conn *grpc.ClientConn,
@@ -78,14 +46,14 @@ func (c *redactor) streaming(
 ) (grpc.ClientStream, error) {
 	stream, err := open(ctx, description, conn, method, options...)
 	if err != nil {
-		return nil, c.failure(err)
+		return nil, r.failure(err)
 	}
-	return redactedStream{stream, c}, nil
+	return redactedStream{stream, r}, nil
 }
 
 type redactedStream struct {
 	grpc.ClientStream
-	redactor *redactor
+	redactor answerRedactor
 }
 
 func (s redactedStream) RecvMsg(message any) error {
@@ -99,20 +67,20 @@ func (s redactedStream) RecvMsg(message any) error {
 }
 
 // failure is the error of a call. One that shows nothing stays as it is.
-func (c *redactor) failure(err error) error {
+func (r answerRedactor) failure(err error) error {
 	s, ok := status.FromError(err)
 	if !ok {
-		if hidden := c.redact(err.Error()); hidden != err.Error() {
+		if hidden := r.Redact(err.Error()); hidden != err.Error() {
 			return errors.New(hidden)
 		}
 		return err
 	}
 	told := s.Proto()
 	redacted := proto.CloneOf(told)
-	redacted.Message, redacted.Details = c.redact(told.GetMessage()), nil
+	redacted.Message, redacted.Details = r.Redact(told.GetMessage()), nil
 	for _, detail := range told.GetDetails() {
 		message, err := detail.UnmarshalNew()
-		if err != nil || c.message(message.ProtoReflect()) != nil {
+		if err != nil || r.message(message.ProtoReflect()) != nil {
 			continue // what can't be read isn't understood by anybody else either
 		}
 		if again, err := anypb.New(message); err == nil {
@@ -126,12 +94,12 @@ func (c *redactor) failure(err error) error {
 }
 
 // answer redacts a message in place.
-func (c *redactor) answer(reply any) error {
+func (r answerRedactor) answer(reply any) error {
 	message, ok := reply.(proto.Message)
 	if !ok {
 		return nil
 	}
-	if err := c.message(message.ProtoReflect()); err != nil {
+	if err := r.message(message.ProtoReflect()); err != nil {
 		return status.Error(codes.Internal, err.Error())
 	}
 	return nil
@@ -154,16 +122,16 @@ var identities = map[protoreflect.FullName]string{
 	"forgeyard.fleet.provider.v1.ConfigureResponse.account":      "the account",
 }
 
-func (c *redactor) message(m protoreflect.Message) (failed error) {
+func (r answerRedactor) message(m protoreflect.Message) (failed error) {
 	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 		switch {
 		case field.IsMap():
-			failed = c.entries(field, value.Map())
+			failed = r.entries(field, value.Map())
 		case field.IsList():
-			failed = c.elements(field, value.List())
+			failed = r.elements(field, value.List())
 		default:
 			var redacted protoreflect.Value
-			if redacted, failed = c.value(field, value); failed == nil {
+			if redacted, failed = r.value(field, value); failed == nil {
 				m.Set(field, redacted)
 			}
 		}
@@ -172,9 +140,9 @@ func (c *redactor) message(m protoreflect.Message) (failed error) {
 	return failed
 }
 
-func (c *redactor) elements(field protoreflect.FieldDescriptor, list protoreflect.List) error {
+func (r answerRedactor) elements(field protoreflect.FieldDescriptor, list protoreflect.List) error {
 	for i := range list.Len() {
-		redacted, err := c.value(field, list.Get(i))
+		redacted, err := r.value(field, list.Get(i))
 		if err != nil {
 			return err
 		}
@@ -183,14 +151,14 @@ func (c *redactor) elements(field protoreflect.FieldDescriptor, list protoreflec
 	return nil
 }
 
-func (c *redactor) entries(field protoreflect.FieldDescriptor, entries protoreflect.Map) error {
+func (r answerRedactor) entries(field protoreflect.FieldDescriptor, entries protoreflect.Map) error {
 	type entry struct{ was, key, value protoreflect.Value }
 	var all []entry
 	var failed error
 	entries.Range(func(key protoreflect.MapKey, value protoreflect.Value) bool {
 		one := entry{was: key.Value()}
-		if one.key, failed = c.value(field.MapKey(), key.Value()); failed == nil {
-			one.value, failed = c.value(field.MapValue(), value)
+		if one.key, failed = r.value(field.MapKey(), key.Value()); failed == nil {
+			one.value, failed = r.value(field.MapValue(), value)
 		}
 		all = append(all, one)
 		return failed == nil
@@ -208,14 +176,16 @@ func (c *redactor) entries(field protoreflect.FieldDescriptor, entries protorefl
 }
 
 // value redacts one value; only texts and messages change.
-func (c *redactor) value(field protoreflect.FieldDescriptor, value protoreflect.Value) (protoreflect.Value, error) {
+func (r answerRedactor) value(
+	field protoreflect.FieldDescriptor, value protoreflect.Value,
+) (protoreflect.Value, error) {
 	switch field.Kind() {
 	case protoreflect.MessageKind, protoreflect.GroupKind:
-		return value, c.message(value.Message())
+		return value, r.message(value.Message())
 	case protoreflect.BytesKind:
-		return protoreflect.ValueOfBytes([]byte(c.redact(string(value.Bytes())))), nil
+		return protoreflect.ValueOfBytes([]byte(r.Redact(string(value.Bytes())))), nil
 	case protoreflect.StringKind:
-		redacted := c.redact(value.String())
+		redacted := r.Redact(value.String())
 		if what := identities[field.FullName()]; what != "" && redacted != value.String() {
 			return value, fmt.Errorf(
 				"the plugin puts a secret that it was given into %s, which would be stored and shown; this is for the plugin's "+
@@ -226,51 +196,4 @@ func (c *redactor) value(field protoreflect.FieldDescriptor, value protoreflect.
 		return protoreflect.ValueOfString(redacted), nil
 	}
 	return value, nil
-}
-
-// redactedLog is a log handler that shows nothing of the redacted secrets,
-// whatever is logged.
-type redactedLog struct {
-	slog.Handler
-	redactor *redactor
-}
-
-func (h redactedLog) Handle(ctx context.Context, record slog.Record) error {
-	redacted := slog.NewRecord(record.Time, record.Level, h.redactor.redact(record.Message), record.PC)
-	record.Attrs(func(attribute slog.Attr) bool {
-		redacted.AddAttrs(h.attribute(attribute))
-		return true
-	})
-	return h.Handler.Handle(ctx, redacted)
-}
-
-func (h redactedLog) WithAttrs(attributes []slog.Attr) slog.Handler {
-	redacted := make([]slog.Attr, len(attributes))
-	for i, attribute := range attributes {
-		redacted[i] = h.attribute(attribute)
-	}
-	return redactedLog{h.Handler.WithAttrs(redacted), h.redactor}
-}
-
-func (h redactedLog) WithGroup(name string) slog.Handler {
-	return redactedLog{h.Handler.WithGroup(name), h.redactor}
-}
-
-func (h redactedLog) attribute(a slog.Attr) slog.Attr {
-	a.Key, a.Value = h.redactor.redact(a.Key), a.Value.Resolve()
-	switch a.Value.Kind() {
-	case slog.KindString:
-		a.Value = slog.StringValue(h.redactor.redact(a.Value.String()))
-	case slog.KindGroup:
-		var redacted []slog.Attr
-		for _, inner := range a.Value.Group() {
-			redacted = append(redacted, h.attribute(inner))
-		}
-		a.Value = slog.GroupValue(redacted...)
-	case slog.KindAny:
-		if text := fmt.Sprint(a.Value.Any()); h.redactor.redact(text) != text {
-			a.Value = slog.StringValue(h.redactor.redact(text))
-		}
-	}
-	return a
 }

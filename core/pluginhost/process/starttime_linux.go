@@ -1,4 +1,4 @@
-package pluginhost
+package process
 
 import (
 	"bytes"
@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processStart is the boot and the clock tick at which a process started.
-func processStart(pid int) (string, error) {
+// StartTime is the boot and the clock tick at which a process started.
+func StartTime(pid int) (string, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return "", err

@@ -1,4 +1,4 @@
-package pluginhost
+package pluginlog
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// libraryLogger logs go-plugin's own messages for debugging. What matters of them is
+// LibraryLogger logs go-plugin's own messages for debugging. What matters of them is
 // shown as errors and states.
-func libraryLogger(logger *slog.Logger) hclog.Logger {
+func LibraryLogger(logger *slog.Logger) hclog.Logger {
 	if !logger.Enabled(context.Background(), slog.LevelDebug) {
 		return hclog.NewNullLogger()
 	}

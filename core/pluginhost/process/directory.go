@@ -1,6 +1,6 @@
 //go:build unix
 
-package pluginhost
+package process
 
 import (
 	"encoding/json"
@@ -15,15 +15,15 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/replacefile"
 )
 
-// launchDir is the private directory of one launch:
+// Directory is the private directory of one launch:
 //
 //	RUN_DIR/run-N/launch.json   who launched it, and which process it is
 //	RUN_DIR/run-N/lock          held by the plugin's process for its life
 //	RUN_DIR/run-N/s/pluginN     the plugin's socket
 //
 // It is removed with the process. Where the host dies first, Sweep does it.
-type launchDir struct {
-	path   string
+type Directory struct {
+	Path   string
 	record launchRecord
 }
 
@@ -48,9 +48,12 @@ func (s processStamp) alive() bool {
 	if s.PID <= 0 || s.Started == "" {
 		return false
 	}
-	started, err := processStart(s.PID)
+	started, err := StartTime(s.PID)
 	return err == nil && started == s.Started
 }
+
+// LockFD is the descriptor of the launch lock in the plugin's process.
+const LockFD = 3
 
 const (
 	launchPattern = "run-*"
@@ -59,8 +62,8 @@ const (
 	socketsName   = "s"
 )
 
-// newLaunchDir makes the directory and writes the host's stamp into it.
-func newLaunchDir(runDir, plugin string) (*launchDir, error) {
+// NewDirectory makes the directory and writes the host's stamp into it.
+func NewDirectory(runDir, plugin string) (*Directory, error) {
 	if err := checkRunDir(runDir); err != nil {
 		return nil, err
 	}
@@ -68,14 +71,14 @@ func newLaunchDir(runDir, plugin string) (*launchDir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a launch directory: %w; give the manager a run directory that it can write to", err)
 	}
-	d := &launchDir{path: path, record: launchRecord{Plugin: plugin}}
-	started, err := processStart(os.Getpid())
+	d := &Directory{Path: path, record: launchRecord{Plugin: plugin}}
+	started, err := StartTime(os.Getpid())
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("read the manager's own start time: %w", err), d.remove())
+		return nil, errors.Join(fmt.Errorf("read the manager's own start time: %w", err), d.Remove())
 	}
 	d.record.Host = processStamp{PID: os.Getpid(), Started: started}
-	if err := errors.Join(d.write(), os.Mkdir(d.sockets(), 0o700)); err != nil {
-		return nil, errors.Join(fmt.Errorf("fill launch directory %s: %w", path, err), d.remove())
+	if err := errors.Join(d.write(), os.Mkdir(d.Sockets(), 0o700)); err != nil {
+		return nil, errors.Join(fmt.Errorf("fill launch directory %s: %w", path, err), d.Remove())
 	}
 	return d, nil
 }
@@ -120,12 +123,13 @@ func socketNameLimit() int {
 	return 103
 }
 
-func (d *launchDir) sockets() string { return filepath.Join(d.path, socketsName) }
+// Sockets is where the plugin makes its socket.
+func (d *Directory) Sockets() string { return filepath.Join(d.Path, socketsName) }
 
 // checkSocket refuses an address that isn't a socket of this launch: a process that
 // answers elsewhere isn't the process that was verified, and a socket elsewhere
 // is left behind.
-func (d *launchDir) checkSocket(network, address string) error {
+func (d *Directory) checkSocket(network, address string) error {
 	if network != "unix" {
 		return errors.New("that is not a Unix socket")
 	}
@@ -136,7 +140,7 @@ func (d *launchDir) checkSocket(network, address string) error {
 	if info.Mode().Type() != os.ModeSocket {
 		return fmt.Errorf("that is not a socket (%s)", info.Mode())
 	}
-	own, err := filepath.EvalSymlinks(d.path)
+	own, err := filepath.EvalSymlinks(d.Path)
 	if err != nil {
 		return err
 	}
@@ -152,8 +156,8 @@ func (d *launchDir) checkSocket(network, address string) error {
 
 // lock makes the lock file and takes its lock. The lock belongs to the open
 // file and lasts until the last process that has it open is gone.
-func (d *launchDir) lock() (*os.File, error) {
-	file, err := os.OpenFile(filepath.Join(d.path, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+func (d *Directory) lock() (*os.File, error) {
+	file, err := os.OpenFile(filepath.Join(d.Path, lockName), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("make launch lock: %w", err)
 	}
@@ -165,8 +169,8 @@ func (d *launchDir) lock() (*os.File, error) {
 
 // setProcess writes down which process the launch became. One that has ended
 // already needs no record: its exit status tells what happened.
-func (d *launchDir) setProcess(pid int) error {
-	started, err := processStart(pid)
+func (d *Directory) setProcess(pid int) error {
+	started, err := StartTime(pid)
 	if err != nil {
 		return nil
 	}
@@ -174,20 +178,21 @@ func (d *launchDir) setProcess(pid int) error {
 	return d.write()
 }
 
-func (d *launchDir) write() error {
+func (d *Directory) write() error {
 	content, err := json.Marshal(d.record)
 	if err != nil {
 		return fmt.Errorf("encode launch record: %w", err)
 	}
 	// Replaced and never half written: a host may die here.
-	if err := replacefile.Write(filepath.Join(d.path, recordName), content, 0o600); err != nil {
+	if err := replacefile.Write(filepath.Join(d.Path, recordName), content, 0o600); err != nil {
 		return fmt.Errorf("write launch record: %w", err)
 	}
 	return nil
 }
 
-func (d *launchDir) remove() error {
-	if err := os.RemoveAll(d.path); err != nil {
+// Remove removes the directory with all that is in it.
+func (d *Directory) Remove() error {
+	if err := os.RemoveAll(d.Path); err != nil {
 		return fmt.Errorf("remove launch directory: %w", err)
 	}
 	return nil

@@ -1,10 +1,9 @@
-package pluginhost
+package pluginlog
 
 import (
 	"bufio"
 	"io"
 	"regexp"
-	"time"
 )
 
 // handshakeLine is where go-plugin's one line begins: core protocol, our
@@ -16,10 +15,11 @@ var handshakeLine = regexp.MustCompile(`\d+\|\d+\|(unix|tcp)\|[^\r\n]*`)
 // certificate, which go-plugin makes of about 1 KiB.
 const maxHandshake = 32 << 10
 
-// readStdout passes the handshake on and reads everything else away. Anything
+// ReadStdout passes the handshake on and reads everything else away. Anything
 // before it would break the start, and an unread pipe stops the plugin once
-// 64 KiB are in it.
-func (p *program) readStdout(stdout io.ReadCloser, handshake *io.PipeWriter) {
+// 64 KiB are in it. Where the stream ends without a handshake, awaitExit is called
+// before the end is passed on.
+func (l *Log) ReadStdout(stdout io.ReadCloser, handshake *io.PipeWriter, awaitExit func()) {
 	defer stdout.Close()
 	lines := bufio.NewReaderSize(stdout, maxHandshake)
 	for within := false; ; {
@@ -31,18 +31,15 @@ func (p *program) readStdout(stdout io.ReadCloser, handshake *io.PipeWriter) {
 			_, _ = handshake.Write(append(found, '\n'))
 			break
 		}
-		p.log.noise(line, within)
+		l.noise(line, within)
 		within = err == bufio.ErrBufferFull
 		if err != nil && err != bufio.ErrBufferFull {
 			// go-plugin takes the end of the stream for the end of the start.
 			// The exit status, a moment later, is the better explanation.
-			select {
-			case <-p.exited:
-			case <-time.After(drainGrace):
-			}
+			awaitExit()
 			break
 		}
 	}
 	handshake.Close()
-	_, _ = io.Copy(p.log.printed(true), lines)
+	_, _ = io.Copy(l.Printed(true), lines)
 }

@@ -1,4 +1,4 @@
-package pluginhost
+package process
 
 import (
 	"bytes"
@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// groupLives says whether a process group has a member that runs. A zombie whose
+// GroupLives says whether a process group has a member that runs. A zombie whose
 // parent doesn't care for it, as process 1 of many containers, doesn't run.
-func groupLives(group int) bool {
+func GroupLives(group int) bool {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return false

@@ -1,4 +1,4 @@
-package pluginhost
+package pluginlog
 
 import (
 	"time"
@@ -10,23 +10,23 @@ import (
 // full detail, and then so many a second. A line costs more than its bytes: it gets
 // a time, the names of plugin and provider, and a place in a file.
 const (
-	logBurst       = 1 << 20
-	logBytesPerSec = 128 << 10
-	logLineCost    = 256
+	burst          = 1 << 20
+	bytesPerSecond = 128 << 10
+	lineCost       = 256
 )
 
-// logBudget is what a plugin may still write.
-type logBudget struct {
+// budget is what a plugin may still write.
+type budget struct {
 	limiter *rate.Limiter
 	dropped int // lines since the last one that had room
 }
 
-func newLogBudget() logBudget { return logBudget{limiter: rate.NewLimiter(logBytesPerSec, logBurst)} }
+func newBudget() budget { return budget{limiter: rate.NewLimiter(bytesPerSecond, burst)} }
 
 // spend takes the room for a line of so many bytes, if there is any, and returns
 // how many lines before it were dropped.
-func (b *logBudget) spend(now time.Time, size int) (room bool, dropped int) {
-	if !b.limiter.AllowN(now, size+logLineCost) {
+func (b *budget) spend(now time.Time, size int) (room bool, dropped int) {
+	if !b.limiter.AllowN(now, size+lineCost) {
 		b.dropped++
 		return false, 0
 	}
@@ -34,7 +34,7 @@ func (b *logBudget) spend(now time.Time, size int) (room bool, dropped int) {
 }
 
 // takeDropped is how many lines were dropped since it was last asked.
-func (b *logBudget) takeDropped() int {
+func (b *budget) takeDropped() int {
 	dropped := b.dropped
 	b.dropped = 0
 	return dropped

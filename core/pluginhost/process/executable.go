@@ -1,4 +1,4 @@
-package pluginhost
+package process
 
 import (
 	"bytes"
@@ -25,10 +25,10 @@ func (e *ExecutableError) Error() string {
 
 const installAdvice = "run: forgeyard-fleet plugin install"
 
-// openExecutable opens a plugin's file and compares its content with the locked
+// OpenExecutable opens a plugin's file and compares its content with the locked
 // digest. The file that comes back is the one to execute: what happens to the
 // path afterwards doesn't matter where the system can execute an open file.
-func openExecutable(path, digest string) (*os.File, error) {
+func OpenExecutable(path, digest string) (*os.File, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &ExecutableError{path, "is missing", installAdvice}
