@@ -115,7 +115,8 @@ func wantScreen(t *testing.T, out *screen, parts ...string) {
 func TestOnlyYesApplies(t *testing.T) {
 	for answer, want := range map[string]int{
 		"yes\n": terminal.ExitDone, " yes \n": terminal.ExitDone, "yes": terminal.ExitDone,
-		"no\n": terminal.ExitDeclined, "y\n": terminal.ExitDeclined, "\n": terminal.ExitDeclined, "YES\n": terminal.ExitDeclined, "": terminal.ExitDeclined,
+		"no\n": terminal.ExitDeclined, "y\n": terminal.ExitDeclined, "\n": terminal.ExitDeclined,
+		"YES\n": terminal.ExitDeclined, "": terminal.ExitDeclined,
 	} {
 		t.Run(strings.TrimSpace(answer), func(t *testing.T) {
 			d := newDesk(t)

@@ -59,7 +59,8 @@ func (a *app) costOverrideCommand() *cobra.Command {
 	flags.register(c, true, true)
 	c.Flags().StringVar(&hourly, "max-hourly", "", "limit per hour during the override, for example \"10 USD\"")
 	c.Flags().StringVar(&daily, "max-daily", "", "limit per day during the override")
-	argument.SpanFlag(c.Flags(), &o.For, "for", 1, orders.LongestCostOverride, "how long the override lasts, for example 2h")
+	argument.SpanFlag(c.Flags(), &o.For, "for", 1, orders.LongestCostOverride,
+		"how long the override lasts, for example 2h")
 	c.Flags().BoolVar(&clear, "clear", false, "end the override early")
 	for _, other := range []string{"max-hourly", "max-daily", "for"} {
 		c.MarkFlagsMutuallyExclusive("clear", other)

@@ -58,8 +58,10 @@ func (a *app) addCommands(root *cobra.Command) {
 }
 
 // destroyHint names both ways to remove fleets.
-const destroyHint = "To remove every fleet that the files don't mention, delete the blocks and run:\n  forgeyard-fleet apply " +
-	"--prune\nTo remove one fleet, replace its block and run forgeyard-fleet apply:\n  removed {\n    from = fleet.NAME\n  }"
+const destroyHint = "To remove every fleet that the files don't mention, delete the blocks and run:\n  " +
+	"forgeyard-fleet apply " +
+	"--prune\nTo remove one fleet, replace its block and run forgeyard-fleet apply:\n  removed {\n    from = " +
+	"fleet.NAME\n  }"
 
 // terraformHints are for users who know Terraform or OpenTofu.
 var terraformHints = usage.Hints{

@@ -31,7 +31,8 @@ func TestUnknownObjectsFailBeforeTheQuestion(t *testing.T) {
 			strings.NewReader("yes\n"),
 			true,
 			append(strings.Fields(command), "--dir", d.files)...)
-		if code != terminal.ExitError || strings.Contains(out.String(), "Type \"yes\"") || !missing.MatchString(out.String()) {
+		if code != terminal.ExitError || strings.Contains(out.String(), "Type \"yes\"") ||
+			!missing.MatchString(out.String()) {
 			t.Errorf("%s exits with %d:\n%s", command, code, out)
 		}
 	}
@@ -54,7 +55,8 @@ func TestRefusalsComeBeforeTheQuestion(t *testing.T) {
 			strings.NewReader("yes\n"),
 			true,
 			append(strings.Fields(command), "--dir", d.files)...)
-		if code != terminal.ExitError || strings.Contains(out.String(), "Type \"yes\"") || !strings.Contains(out.String(), want) {
+		if code != terminal.ExitError || strings.Contains(out.String(), "Type \"yes\"") ||
+			!strings.Contains(out.String(), want) {
 			t.Errorf("%s exits with %d:\n%s\nwant %s", command, code, out, want)
 		}
 	}

@@ -56,7 +56,8 @@ func TestPluginCallMakesAndRemovesOneInstance(t *testing.T) {
 	if out, _ := call(terminal.ExitDone, "inspect", "--installation", "another"); strings.Contains(out, made.ID) {
 		t.Errorf("for another installation it lists %s", out)
 	}
-	if out, _ := call(terminal.ExitDone, "terminate", "--key", made.Key, "--id", made.ID); !strings.Contains(out, "OUTCOME_") {
+	if out, _ := call(terminal.ExitDone, "terminate", "--key", made.Key, "--id", made.ID); !strings.Contains(out,
+		"OUTCOME_") {
 		t.Errorf("the removal is answered with %s", out)
 	}
 	if _, said := call(terminal.ExitDone, "inspect", "--wait"); !strings.Contains(said, "dlv attach ") {
@@ -95,7 +96,8 @@ func TestPluginTestTakesRulesCountAndProxy(t *testing.T) {
 		var out, stderr strings.Builder
 		code := commandLine(&out, &stderr).run(t.Context(), []string{"plugin", "test", pluginBinary(t, "plugins/local"),
 			"--config", testFile(t, fmt.Sprintf(text, settings))})
-		if want == "" && code != terminal.ExitDone || want != "" && (code != terminal.ExitError || !strings.Contains(stderr.String(), want)) {
+		if want == "" && code != terminal.ExitDone ||
+			want != "" && (code != terminal.ExitError || !strings.Contains(stderr.String(), want)) {
 			t.Errorf("%s: exit code %d, %s", settings, code, stderr.String())
 		}
 	}

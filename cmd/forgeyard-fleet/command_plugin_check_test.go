@@ -236,7 +236,8 @@ func TestPluginTestReportsMistakesWithTheirLine(t *testing.T) {
 				testFile(t, text),
 			},
 		)
-		if code != terminal.ExitError || !strings.Contains(stderr.String(), want) || !strings.Contains(stderr.String(), "test.hcl:") {
+		if code != terminal.ExitError || !strings.Contains(stderr.String(), want) ||
+			!strings.Contains(stderr.String(), "test.hcl:") {
 			t.Errorf("exit code %d; %q is missing in\n%s", code, want, stderr.String())
 		}
 	}

@@ -43,7 +43,8 @@ func (a *app) pluginListCommand() *cobra.Command {
 				if !s.Present {
 					here = "not installed"
 				}
-				a.printf("%s %s   %s   %s   protocol %d   %s\n", s.Name, s.Version, s.Source, render.SignedBy(s.Locked), s.Protocol, here)
+				a.printf("%s %s   %s   %s   protocol %d   %s\n", s.Name, s.Version, s.Source, render.SignedBy(s.Locked),
+					s.Protocol, here)
 			}
 			if len(states) == 0 {
 				a.printf("The fleet files require no plugins.\n")

@@ -81,7 +81,8 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 		StringSliceVar(&fleets, "fleet", nil,
 			"limit the token to this fleet, as fleet.NAME; can be repeated. With --join: the fleet that the machine joins")
 	wanted.For = 30 * 24 * time.Hour
-	argument.SpanFlag(c.Flags(), &wanted.For, "for", 0, access.LongestToken, "how long the token is valid; 0: until it is deleted")
+	argument.SpanFlag(c.Flags(), &wanted.For, "for", 0, access.LongestToken,
+		"how long the token is valid; 0: until it is deleted")
 	_ = c.RegisterFlagCompletionFunc("permission", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	a.completes(c, nil, "fleet", a.fleetAddresses)
 	return c

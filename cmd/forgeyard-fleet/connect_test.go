@@ -35,7 +35,8 @@ func TestReadingNeedsNoFleetFilesWithAState(t *testing.T) {
 		}
 		for _, args := range [][]string{{"status"}, {"list"}, {"instance", "list"}, {"instance", "list", "--all"},
 			{"token", "list"}, {"token", "create", strings.ReplaceAll(named, " ", "-"), "--permission", "fleet.read"}} {
-			if code, out := d.run(t.Context(), strings.NewReader(""), false, append(args, flag...)...); code != terminal.ExitDone {
+			if code, out := d.run(t.Context(), strings.NewReader(""), false,
+				append(args, flag...)...); code != terminal.ExitDone {
 				t.Errorf("%s, %q exits with %d:\n%s", named, args, code, out)
 			}
 		}

@@ -231,7 +231,8 @@ func TestValidateForProgramsTellsMistakesAsItsResult(t *testing.T) {
 		more  string
 		code  int
 		valid bool
-	}{{"", terminal.ExitDone, true}, {"fleet \"x\" {\n}\n", terminal.ExitError, false}, {"fleet {", terminal.ExitError, false}} {
+	}{{"", terminal.ExitDone, true}, {"fleet \"x\" {\n}\n", terminal.ExitError, false},
+		{"fleet {", terminal.ExitError, false}} {
 		if err := os.WriteFile(filepath.Join(d.files, "more.hcl"), []byte(test.more), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -85,9 +85,10 @@ func TestScaleReceiptNamesOnlyTheGivenLimits(t *testing.T) {
 	f.Scaling.Min, f.Scaling.Max = 2, 4
 	until := time.Date(2026, 5, 4, 11, 0, 0, 0, time.UTC)
 	for want, o := range map[string]fleet.FleetScaleOverride{
-		"min = 1 until 2026-05-04 11:00 UTC, then the file's 2 again":                   {Min: &one, Until: until},
-		"max = 9 until 2026-05-04 11:00 UTC, then the file's 4 again":                   {Max: &nine, Until: until},
-		"min = 1 and max = 9 until 2026-05-04 11:00 UTC, then the file's 2 and 4 again": {Min: &one, Max: &nine, Until: until},
+		"min = 1 until 2026-05-04 11:00 UTC, then the file's 2 again": {Min: &one, Until: until},
+		"max = 9 until 2026-05-04 11:00 UTC, then the file's 4 again": {Max: &nine, Until: until},
+		"min = 1 and max = 9 until 2026-05-04 11:00 UTC, then the file's 2 and 4 again": {Min: &one, Max: &nine,
+			Until: until},
 	} {
 		if got := scaled(f, o); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -100,7 +100,7 @@ func mayClaim(ctx context.Context, tx *sql.Tx, c NewClaim) error {
 	if live >= c.Max {
 		return &ClaimRefusedError{
 			fmt.Sprintf(
-				"%s is full: max = %d, and %d hosts are joined, being joined or not released yet; raise max, or release one first",
+				"%s is full: max = %d; hosts joined, being joined or not released yet: %d; raise max, or release one first",
 				found[0].Address,
 				c.Max,
 				live,

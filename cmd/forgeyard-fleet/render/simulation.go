@@ -130,7 +130,8 @@ func (page Page) comparison(first, second Simulated) {
 	}
 	page.Printf("\n")
 	w := tabwriter.NewWriter(page.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "\t%s\t%s\tDIFFERENCE\tBETTER\n", terminal.Printable(first.Directory), terminal.Printable(second.Directory))
+	fmt.Fprintf(w, "\t%s\t%s\tDIFFERENCE\tBETTER\n", terminal.Printable(first.Directory),
+		terminal.Printable(second.Directory))
 	for _, m := range measures(one, other) {
 		better := "the same"
 		switch {
@@ -143,7 +144,8 @@ func (page Page) comparison(first, second Simulated) {
 		if m.neither {
 			better = ""
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", m.name, m.text(m.one), m.text(m.other), difference(m), terminal.Printable(better))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", m.name, m.text(m.one), m.text(m.other), difference(m),
+			terminal.Printable(better))
 	}
 	_ = w.Flush() // there is nowhere else to say it
 	if !sameCurrency(one, other) {

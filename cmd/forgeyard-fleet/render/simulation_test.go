@@ -94,7 +94,8 @@ func TestColoursAndBlocksAreForTerminals(t *testing.T) {
 	for _, one := range []struct {
 		name, text      string
 		blocks, colours bool
-	}{{"no terminal", plain, false, false}, {"without colours", blocks, true, false}, {"a terminal", coloured, true, true}} {
+	}{{"no terminal", plain, false, false}, {"without colours", blocks, true, false},
+		{"a terminal", coloured, true, true}} {
 		if strings.Contains(one.text, "█") != one.blocks || strings.Contains(one.text, "\x1b[") != one.colours {
 			t.Errorf(
 				"%s: blocks %t, colours %t\n%s",

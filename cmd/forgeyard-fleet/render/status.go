@@ -136,10 +136,11 @@ func (page Page) ages(f view.Fleet) string {
 
 // History shows live and ended instances and how to go on.
 func (page Page) History(history query.History) {
-	page.table([]string{"INSTANCE", "FLEET", "STATE", "SINCE", "CREATED", "WHY"}, len(history.Instances), func(n int) []any {
-		i := history.Instances[n]
-		return []any{i.ID, OrDash(string(i.Fleet)), i.State, Moment(i.Since), Moment(i.Created), i.Reason}
-	})
+	page.table([]string{"INSTANCE", "FLEET", "STATE", "SINCE", "CREATED", "WHY"}, len(history.Instances),
+		func(n int) []any {
+			i := history.Instances[n]
+			return []any{i.ID, OrDash(string(i.Fleet)), i.State, Moment(i.Since), Moment(i.Created), i.Reason}
+		})
 	if history.Next != "" {
 		page.Printf("\nMore instances exist. To continue, add:\n  --before %s\n", history.Next)
 	}
