@@ -29,7 +29,7 @@ func TestAFolderThatIsNoLayoutIsSaidToBeNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for dir, says := range map[string]string{empty: "plugin mirror", builds: "--dev " + builds,
-		bin: "did you mean --from " + filepath.Join(bin, "plugins") + "?",
+		bin:                          "did you mean --from " + filepath.Join(bin, "plugins") + "?",
 		filepath.Join(empty, "none"): "none"} {
 		u := newUser(t, Origin{Layout: dir}, example, "")
 		refused[error](u, u.plain, says)

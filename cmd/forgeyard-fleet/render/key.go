@@ -21,7 +21,7 @@ func (page Page) Key(k keys.Key) {
 			"  %s\n  after a rotation, %s\n  rotate with: %s\n",
 			k.Purpose,
 			k.Replaces,
-			page.Command("key rotate "+string(k.Kind)),
+			page.Command("key rotate "+k.Kind),
 		)
 		return
 	}
