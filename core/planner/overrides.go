@@ -87,12 +87,12 @@ func frozen(in *planning, f fleet.ManagedFleet, missing int) reason.FleetFrozen 
 }
 
 // decided is who decided something, as a reason has it.
-func decided(d fleet.Attribution) reason.Decided {
-	return reason.Decided{By: d.By, At: reason.At(d.At), Comment: d.Reason}
+func decided(d fleet.Attribution) reason.Attribution {
+	return reason.Attribution{By: d.By, At: reason.At(d.At), Comment: d.Reason}
 }
 
 // until is decided for what ends by itself.
-func until(d fleet.Attribution, ends time.Time) reason.Decided {
+func until(d fleet.Attribution, ends time.Time) reason.Attribution {
 	out := decided(d)
 	out.Until = reason.At(ends)
 	return out

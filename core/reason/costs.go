@@ -12,7 +12,7 @@ type CostLimit struct {
 	Attribute string `json:"attribute"`
 	Amount    string `json:"amount"`
 	// Override is who raised it for a time; zero: it is the file's.
-	Override Decided `json:"override,omitzero"`
+	Override Attribution `json:"override,omitzero"`
 }
 
 func (l CostLimit) text() string {

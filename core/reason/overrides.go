@@ -22,9 +22,9 @@ func (d BeyondPolicy) Text() string {
 // FreezeInForce: a person froze a fleet or a provider.
 type FreezeInForce struct {
 	// Fleet is its name, or Provider what is frozen of which it is.
-	Fleet    string  `json:"fleet"`
-	Provider string  `json:"provider,omitempty"`
-	Decided  Decided `json:"decided"`
+	Fleet    string      `json:"fleet"`
+	Provider string      `json:"provider,omitempty"`
+	Decided  Attribution `json:"decided"`
 	// ScaleUpOnly lets instances start and none leave.
 	ScaleUpOnly bool `json:"scale_up_only,omitempty"`
 }
@@ -55,8 +55,8 @@ func (d FreezeInForce) Commands() []Command {
 type QuarantineInForce struct {
 	Fleet string `json:"fleet"`
 	// Image is the digest, where that is quarantined.
-	Image   string  `json:"image,omitempty"`
-	Decided Decided `json:"decided"`
+	Image   string      `json:"image,omitempty"`
+	Decided Attribution `json:"decided"`
 }
 
 // Text implements Detail.
@@ -81,11 +81,11 @@ func (d QuarantineInForce) Commands() []Command {
 type ScaleInForce struct {
 	Fleet string `json:"fleet"`
 	// Min and Max count where HasMin and HasMax say so.
-	Min     int     `json:"min,omitempty"`
-	Max     int     `json:"max,omitempty"`
-	HasMin  bool    `json:"has_min,omitempty"`
-	HasMax  bool    `json:"has_max,omitempty"`
-	Decided Decided `json:"decided"`
+	Min     int         `json:"min,omitempty"`
+	Max     int         `json:"max,omitempty"`
+	HasMin  bool        `json:"has_min,omitempty"`
+	HasMax  bool        `json:"has_max,omitempty"`
+	Decided Attribution `json:"decided"`
 }
 
 // Text implements Detail.
@@ -110,9 +110,9 @@ func (d ScaleInForce) Commands() []Command {
 type CostOverrideInForce struct {
 	Fleet string `json:"fleet"`
 	// MaxHourly and MaxDaily are what holds meanwhile; both "": nothing.
-	MaxHourly string  `json:"max_hourly,omitempty"`
-	MaxDaily  string  `json:"max_daily,omitempty"`
-	Decided   Decided `json:"decided"`
+	MaxHourly string      `json:"max_hourly,omitempty"`
+	MaxDaily  string      `json:"max_daily,omitempty"`
+	Decided   Attribution `json:"decided"`
 }
 
 // Text implements Detail.
@@ -137,10 +137,10 @@ func (d CostOverrideInForce) Commands() []Command {
 
 // RollbackInForce: a person rolled a fleet back to another image than its file says.
 type RollbackInForce struct {
-	Fleet   string  `json:"fleet"`
-	To      Image   `json:"to"`
-	From    Image   `json:"from"`
-	Decided Decided `json:"decided"`
+	Fleet   string      `json:"fleet"`
+	To      Image       `json:"to"`
+	From    Image       `json:"from"`
+	Decided Attribution `json:"decided"`
 }
 
 // Text implements Detail.
@@ -156,8 +156,8 @@ func (d RollbackInForce) Commands() []Command {
 
 // PinInForce: a person pinned an instance for a time.
 type PinInForce struct {
-	Instance string  `json:"instance"`
-	Decided  Decided `json:"decided"`
+	Instance string      `json:"instance"`
+	Decided  Attribution `json:"decided"`
 }
 
 // Text implements Detail.
@@ -173,7 +173,7 @@ func (d PinInForce) Commands() []Command {
 
 // RolledBack: a person rolled fleets back from an image.
 type RolledBack struct {
-	Decided Decided `json:"decided"`
+	Decided Attribution `json:"decided"`
 }
 
 // Text implements Detail.
@@ -181,7 +181,7 @@ func (d RolledBack) Text() string {
 	return "rolled back by " + d.Decided.By + text.Comment(d.Decided.Comment)
 }
 
-var exampleDecided = Decided{By: "alice", At: exampleInstant, Until: exampleInstant, Comment: "release week"}
+var exampleDecided = Attribution{By: "alice", At: exampleInstant, Until: exampleInstant, Comment: "release week"}
 
 var overrideReasons = []Detail{
 	BeyondPolicy{`the region "us-east-1"`},

@@ -163,7 +163,7 @@ func (i Interim) text() string {
 type RolloutPaused struct {
 	Fleet    string        `json:"fleet"`
 	Target   RolloutTarget `json:"target"`
-	Paused   Decided       `json:"paused"`
+	Paused   Attribution   `json:"paused"`
 	Progress Progress      `json:"progress"`
 	Interim  Interim       `json:"interim"`
 }
@@ -249,7 +249,7 @@ var rolloutReasons = []Detail{
 	RolloutCanaries{exampleTarget, 0, 1, exampleLeft},
 	RolloutSoaks{exampleTarget, 1, Duration(4 * minute), Duration(15 * minute), exampleLeft},
 	RolloutSoaked{exampleTarget, 1, Duration(15 * minute)},
-	RolloutPaused{"linux", exampleTarget, Decided{By: "alice", Comment: "release week"}, exampleLeft,
+	RolloutPaused{"linux", exampleTarget, Attribution{By: "alice", Comment: "release week"}, exampleLeft,
 		Interim{HasBase: true, Base: Image{Name: "ubuntu-22"}}},
 	RolloutHalted{"linux", exampleTarget, Of(NewInstanceFailed{"01k9", Plain("no agent enrolled within 10m")}),
 		exampleLeft, Interim{Canaries: 1}},

@@ -120,7 +120,7 @@ func (d HostsToJoin) Text() string {
 type RaisedToMin struct {
 	Min int `json:"min"`
 	// Override is who set that min for a time; zero: it is the file's.
-	Override Decided `json:"override,omitzero"`
+	Override Attribution `json:"override,omitzero"`
 }
 
 // Text implements Detail.
@@ -134,8 +134,8 @@ type LimitedByMax struct {
 	Missing int `json:"missing,omitempty"`
 	Max     int `json:"max"`
 	// Unproven instances count against max and are no capacity.
-	Unproven int     `json:"unproven,omitempty"`
-	Override Decided `json:"override,omitzero"`
+	Unproven int         `json:"unproven,omitempty"`
+	Override Attribution `json:"override,omitzero"`
 }
 
 // Text implements Detail.
@@ -158,5 +158,5 @@ var sizeReasons = []Detail{
 	HostsJoined{3},
 	HostsToJoin{4},
 	RaisedToMin{Min: 2},
-	LimitedByMax{Max: 4, Override: Decided{By: "alice", Until: exampleInstant, Comment: "release week"}},
+	LimitedByMax{Max: 4, Override: Attribution{By: "alice", Until: exampleInstant, Comment: "release week"}},
 }

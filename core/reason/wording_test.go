@@ -6,7 +6,7 @@ import (
 )
 
 func TestTextsSayWhatTheirParametersSay(t *testing.T) {
-	alice := Decided{By: "alice", Until: exampleInstant}
+	alice := Attribution{By: "alice", Until: exampleInstant}
 	limit := CostLimit{Attribute: "max_daily", Amount: "13 USD", Override: alice}
 	for _, tt := range []struct {
 		given Detail
@@ -55,7 +55,7 @@ func TestTextsSayWhatTheirParametersSay(t *testing.T) {
 			"rollout of agent 1.2.0: 3 of 5 left, one at a time"},
 		{RolloutRolling{RolloutTarget{}, exampleLeft, Pace{2, 1}},
 			"rollout of the new definition: 3 of 5 left, at most 2 extra and 1 unavailable"},
-		{FreezeInForce{Provider: "cloud.a", Decided: Decided{By: "alice", At: exampleInstant}},
+		{FreezeInForce{Provider: "cloud.a", Decided: Attribution{By: "alice", At: exampleInstant}},
 			"provider cloud.a frozen by alice on 2026-11-30 14:02 UTC: no instance starts, drains or ends"},
 		{ScaleInForce{Min: 1, HasMin: true, Max: 2, HasMax: true, Decided: alice},
 			"min = 1 and max = 2 set by alice until 2026-11-30 14:02 UTC"},
@@ -100,7 +100,7 @@ func TestTextsSayWhatTheirParametersSay(t *testing.T) {
 			"3 failures in a row; last: no space left (transient)"},
 		{ProviderDown{Provider: "local.here", Because: Of(StoredText{Words: "no plugin."})},
 			"provider local.here is down until a person acts: no plugin"},
-		{LimitedByMax{Max: 4, Override: Decided{By: "alice", Comment: "release week"}},
+		{LimitedByMax{Max: 4, Override: Attribution{By: "alice", Comment: "release week"}},
 			"limited by max = 4 (override by alice: release week)"},
 		{Interruption{Kind: "rebalance", Source: "provider"},
 			"the provider may take it away soon, announced by the provider: it leaves after its jobs"},

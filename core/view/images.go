@@ -162,7 +162,7 @@ func (b imageBook) enter(
 		note(
 			declared.Image,
 			ImageRolledBack,
-			reason.Of(reason.RolledBack{Decided: reason.Decided{By: o.By, At: reason.At(o.At), Comment: o.Reason}}),
+			reason.Of(reason.RolledBack{Decided: reason.Attribution{By: o.By, At: reason.At(o.At), Comment: o.Reason}}),
 		)
 	}
 	known := s.Rollouts[boots.ID]

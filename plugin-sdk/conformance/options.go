@@ -35,7 +35,7 @@ type Options struct {
 	// mends it. Nil: the rule about incomplete lists is left out.
 	Outage func(context.Context) (mend func(context.Context) error, err error)
 	// Proxy puts a proxy between a plugin that talks HTTP and its infrastructure, which
-	// cuts, fails and delays answers. Nil: the rules that need it are left out.
+	// cuts and fails answers. Nil: the rules that need it are left out.
 	Proxy *Proxy
 	// Count counts what there is in the infrastructure without the plugin: instances and
 	// whatever belongs to them, such as volumes and addresses. Nil: what the plugin makes

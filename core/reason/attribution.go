@@ -2,8 +2,8 @@ package reason
 
 import "github.com/forgeyard/forgeyard-fleet/core/reason/text"
 
-// Decided is who decided something, when, until when, and the reason that they gave.
-type Decided struct {
+// Attribution is who decided something, when, until when, and the reason that they gave.
+type Attribution struct {
 	By      string  `json:"by"`
 	At      Instant `json:"at,omitempty"`
 	Until   Instant `json:"until,omitempty"`
@@ -12,8 +12,8 @@ type Decided struct {
 
 // bracket is " (override by alice until …: release week)"; "" where no one decided
 // anything.
-func (d Decided) bracket(what string) string {
-	if d == (Decided{}) {
+func (d Attribution) bracket(what string) string {
+	if d == (Attribution{}) {
 		return ""
 	}
 	said := " (" + what + " by " + d.By
