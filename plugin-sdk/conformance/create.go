@@ -221,24 +221,32 @@ func echoes(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// severalListed makes more instances than fit a page, as far as that is known.
 func severalListed(ctx context.Context, b *bench) error {
 	client, err := b.ready(ctx)
 	if err != nil {
 		return err
 	}
+	items, err := b.several(ctx, client)
+	b.tidy(ctx, items...)
+	return err
+}
+
+// several makes more instances than fit a page, as far as that is known, and waits until all
+// of them are listed. Those that it asked for are given with an error, too: they are to be
+// removed.
+func (b *bench) several(ctx context.Context, client providerpb.ProviderClient) ([]*providerpb.ProvisionRequest_Item,
+	error) {
 	items, err := b.newItems(max(batchSize, b.options.PageSize+1))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer b.tidy(ctx, items...)
 	for _, item := range items {
 		answers, err := b.provision(ctx, client, item)
 		if err != nil {
-			return err
+			return items, err
 		}
 		if _, err := b.created(ctx, item, answers[item.GetKey()]); err != nil {
-			return fmt.Errorf("%w; read every page of the infrastructure's list", err)
+			return items, fmt.Errorf("%w; read every page of the infrastructure's list", err)
 		}
 	}
 	missing := ""
@@ -253,8 +261,8 @@ func severalListed(ctx context.Context, b *bench) error {
 		return missing == "", err
 	})
 	if errors.Is(err, errTooLong) {
-		return fmt.Errorf("of %d instances Inspect doesn't list the one of the key %s: read every page of the list",
+		return items, fmt.Errorf("of %d instances Inspect doesn't list the one of the key %s: read every page of the list",
 			len(items), missing)
 	}
-	return err
+	return items, err
 }

@@ -41,9 +41,11 @@ type faultProxy struct {
 
 // disturbance is what happens to a request.
 type disturbance struct {
-	// status is answered without asking the infrastructure; 0: it is asked.
+	// status is answered in the place of the infrastructure; 0: its answer is passed on.
 	status     int
 	retryAfter time.Duration
+	// carriedOut is whether it is asked all the same where status answers.
+	carriedOut bool
 	// cut breaks the connection in the place of the answer.
 	cut bool
 }
@@ -107,6 +109,9 @@ func (f *faultProxy) decide(r *http.Request) disturbance {
 func (f *faultProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d := f.decide(r)
 	if d.status != 0 {
+		if d.carriedOut {
+			f.pass.ServeHTTP(discard{http.Header{}}, r)
+		}
 		if d.retryAfter > 0 {
 			w.Header().Set("Retry-After", fmt.Sprint(int(d.retryAfter.Seconds())))
 		}

@@ -24,6 +24,7 @@ type mistakes struct {
 	alwaysNotCreated, retriesCreates, firstPage, swallowsSecondList, leaksVolumes, ignoresOffers bool
 	echoesNothing, listsForeign, longLabels, hidesThrottle                                       bool
 	failsOnGone, ignoresKey, randomName, swallowsListErrors, logsToken, forgetsExisted           bool
+	notCreatedOn5xx, retriesOn5xx, swallowsLaterPages                                            bool
 	settle                                                                                       time.Duration
 }
 
@@ -120,6 +121,9 @@ func listAll[T any](ctx context.Context, p *httpPlugin, path string, labels ...s
 		if err := p.call(ctx, http.MethodGet, path+"?"+query.Encode(), nil, &page); err != nil {
 			if p.hidesThrottle {
 				return all, errors.New("the API can't be reached")
+			}
+			if p.swallowsLaterPages && after != "" {
+				return all, nil
 			}
 			return all, err
 		}
@@ -222,11 +226,12 @@ func (p *httpPlugin) Provision(
 		}, &made)
 	}
 	err := create()
-	if err != nil && p.retriesCreates {
+	refused, answered := errors.AsType[*provider.Error](err)
+	if err != nil && (p.retriesCreates || p.retriesOn5xx && answered) {
 		err = create()
+		refused, answered = errors.AsType[*provider.Error](err)
 	}
-	var refused *provider.Error
-	if err != nil && (p.alwaysNotCreated || errors.As(err, &refused) && refused.Class == provider.Invalid) {
+	if err != nil && (p.alwaysNotCreated || answered && (p.notCreatedOn5xx || refused.Class == provider.Invalid)) {
 		return provider.Resource{}, provider.NotCreated(provider.Invalid, err)
 	}
 	if err == nil {

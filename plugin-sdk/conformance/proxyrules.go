@@ -15,7 +15,8 @@ import (
 var proxyRules = []Rule{
 	{
 		Name: "lost-answer-unknown", check: lostAnswerUnknown, Creates: true,
-		Says: "A create whose answer is lost isn't called NOT_CREATED, and the same request again makes one instance.",
+		Says: "A create that is carried out and whose answer is lost, or is a 502 in its place, isn't called " +
+			"NOT_CREATED, and the same request again makes one instance.",
 	},
 	{
 		Name: "list-errors-told", check: listErrorsTold, Creates: true,
@@ -34,11 +35,31 @@ func (b *bench) proxied() error {
 	return nil
 }
 
-// lostAnswerUnknown lets the infrastructure carry out a create and loses its answer.
+// losses are the ways in which a create that is carried out ends for the plugin.
+var losses = []struct {
+	happened string
+	disturbance
+}{
+	{"the answer to its create was lost", disturbance{cut: true}},
+	{"its create was carried out and answered with 502 by something in between",
+		disturbance{status: http.StatusBadGateway, carriedOut: true}},
+}
+
+// lostAnswerUnknown lets the infrastructure carry out a create and keeps its answer from the
+// plugin.
 func lostAnswerUnknown(ctx context.Context, b *bench) error {
 	if err := b.proxied(); err != nil {
 		return err
 	}
+	for _, loss := range losses {
+		if err := lost(ctx, b, loss.happened, loss.disturbance); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func lost(ctx context.Context, b *bench, happened string, loss disturbance) error {
 	client, err := b.ready(ctx)
 	if err != nil {
 		return err
@@ -48,7 +69,12 @@ func lostAnswerUnknown(ctx context.Context, b *bench) error {
 		return err
 	}
 	defer b.tidy(ctx, item)
-	b.proxy.set(func(number int, mutates bool) disturbance { return disturbance{cut: mutates && number == 1} })
+	b.proxy.set(func(number int, mutates bool) disturbance {
+		if mutates && number == 1 {
+			return loss
+		}
+		return disturbance{}
+	})
 	answers, err := b.provision(ctx, client, item)
 	_, writes := b.proxy.counted()
 	b.proxy.set(nil)
@@ -60,8 +86,8 @@ func lostAnswerUnknown(ctx context.Context, b *bench) error {
 	}
 	answer := answers[item.GetKey()]
 	if answer.GetOutcome() == providerpb.ProvisionResponse_OUTCOME_NOT_CREATED {
-		return fmt.Errorf("the answer to its create was lost, and it says %s: only what was refused for certain is "+
-			"NotCreated; return a plain error where the infrastructure didn't answer", said(answer))
+		return fmt.Errorf("%s, and it says %s: only what was refused for certain is NotCreated; return a plain error where "+
+			"the infrastructure didn't answer for itself", happened, said(answer))
 	}
 	if _, err := b.conclude(ctx, item); err != nil {
 		return err
@@ -72,21 +98,24 @@ func lostAnswerUnknown(ctx context.Context, b *bench) error {
 		}
 	}
 	if err := b.exactlyOne(ctx, item); err != nil {
-		return fmt.Errorf("after a lost answer and the same request again: %w; turn off the retries of the client "+
-			"library for requests that create, and look for the key first", err)
+		return fmt.Errorf("%s, and the same request came again: %w; turn off the retries of the client library for "+
+			"requests that create, and look for the key first", happened, err)
 	}
 	return nil
 }
 
-// listErrorsTold lets every request of an inspection fail, one after the other.
+// listErrorsTold lets every request of an inspection fail, one after the other, where there
+// is more than fits a page.
 func listErrorsTold(ctx context.Context, b *bench) error {
 	if err := b.proxied(); err != nil {
 		return err
 	}
-	if _, err := b.shared(ctx); err != nil {
+	client, err := b.ready(ctx)
+	if err != nil {
 		return err
 	}
-	client, err := b.ready(ctx)
+	items, err := b.several(ctx, client)
+	defer b.tidy(ctx, items...)
 	if err != nil {
 		return err
 	}
