@@ -14,7 +14,8 @@ import (
 
 // The rules of the contract against an account that shows few things on a page.
 func TestItKeepsTheRulesOfTheContract(t *testing.T) {
-	l := newLab(t, ec2sim.Options{LargestPage: 5})
+	const page = 5
+	l := newLab(t, ec2sim.Options{LargestPage: page})
 	tested := unlimited(plugin("0.1.0", l.surroundings()))
 	tested.ListSettle = 100 * time.Millisecond // the kit waits for it again and again, and this account's lists don't lag
 	providertest.Run(t, tested, providertest.Options{
@@ -22,6 +23,15 @@ func TestItKeepsTheRulesOfTheContract(t *testing.T) {
 		Instance: map[string]any{"instance_types": []any{"c7i.large"}, "subnets": []any{subnet},
 			"security_groups": []any{group}},
 		Image: image, OS: "linux", Arch: "x86_64", AllowCreate: true,
+		PageSize: page,
+		Count: func(context.Context) (running int, _ error) {
+			for _, machine := range l.Machines() {
+				if machine.State != "terminated" {
+					running++
+				}
+			}
+			return running, nil
+		},
 		Outage: func(context.Context) (func(context.Context) error, error) {
 			l.down.Store(true)
 			return func(context.Context) error { l.down.Store(false); return nil }, nil
