@@ -205,9 +205,22 @@ func (a attributes) setValue(path string, value any) {
 		for _, key := range slices.Sorted(maps.Keys(value)) {
 			a.setValue(path+"."+key, value[key])
 		}
+	case string:
+		a[path] = quotedText(value)
 	default:
 		a[path] = quoted(value)
 	}
+}
+
+// quotedText is quoted for a text. What needs no escape, which is nearly every text,
+// needs no encoder.
+func quotedText(text string) string {
+	for i := range len(text) {
+		if b := text[i]; b < ' ' || b > '~' || b == '"' || b == '\\' {
+			return quoted(text)
+		}
+	}
+	return `"` + text + `"`
 }
 
 // quoted is JSON without the escapes that are meant for web pages.

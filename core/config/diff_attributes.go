@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"reflect"
 	"strconv"
 	"time"
@@ -19,7 +18,7 @@ func (a attributes) block(path string, block any) {
 func (a attributes) declared(path string, d *declaration, value reflect.Value) {
 	for _, one := range d.attributes {
 		if one.typ.kind != kindExpression {
-			a.attribute(path+one.name, one, value.Field(one.field))
+			a.attribute(path, one, value.Field(one.field))
 		}
 	}
 	for _, nested := range d.blocks {
@@ -38,18 +37,23 @@ func (a attributes) declared(path string, d *declaration, value reflect.Value) {
 	}
 }
 
+// attribute adds one attribute of the block at path. Names are joined to the path only
+// where there is a value: most attributes of most blocks are left out.
 func (a attributes) attribute(path string, one *attribute, field reflect.Value) {
 	switch {
 	case one.typ.kind == fleet.KindBool:
 		if text := strconv.FormatBool(field.Bool()); text != one.standard && (one.standard != "" || field.Bool()) {
-			a[path] = text
+			a[path+one.name] = text
 		}
 	case one.typ.kind == fleet.KindMap:
+		if field.Len() == 0 {
+			return
+		}
 		for entry := field.MapRange(); entry.Next(); {
-			a[path+"."+entry.Key().String()] = quoted(entry.Value().Interface())
+			a[path+one.name+"."+entry.Key().String()] = quoted(entry.Value().Interface())
 		}
 	case !field.IsZero() || one.alwaysShown():
-		a[path] = one.typ.asWritten(field)
+		a[path+one.name] = one.typ.asWritten(field)
 	}
 }
 
@@ -58,32 +62,35 @@ func (a *attribute) alwaysShown() bool {
 	return (a.typ.kind == fleet.KindInt || a.typ.kind == fleet.KindDuration) && (a.required || a.standard != "")
 }
 
-// asWritten is a value as one would write it.
+// asWritten is a value as one would write it. The kinds that most values have come
+// first: Interface copies the value.
 func (t valueType) asWritten(value reflect.Value) string {
-	switch typed := value.Interface().(type) {
-	case time.Duration:
-		return quoted(durationText(typed))
-	case time.Time:
-		return quoted(typed.UTC().Format(time.RFC3339))
-	case fleet.Money:
-		return quoted(typed.String())
-	case fleet.SecretReference:
-		return secretText(typed)
-	}
 	switch t.kind {
+	case fleet.KindDuration:
+		return quotedText(durationText(time.Duration(value.Int())))
 	case kindSize:
-		return quoted(sizeText(value.Int()))
+		return quotedText(sizeText(value.Int()))
 	case kindCPU:
 		return cpuText(value.Int())
 	case fleet.KindInt:
 		return strconv.FormatInt(value.Int(), 10)
+	case fleet.KindString, kindReference:
+		return quotedText(value.String())
+	}
+	switch typed := value.Interface().(type) {
+	case time.Time:
+		return quotedText(typed.UTC().Format(time.RFC3339))
+	case fleet.Money:
+		return quotedText(typed.String())
+	case fleet.SecretReference:
+		return secretText(typed)
 	}
 	return quoted(value.Interface())
 }
 
 // secretText shows where a secret is; what it is isn't known here.
 func secretText(reference fleet.SecretReference) string {
-	return fmt.Sprintf("secret(%s)", quoted(string(reference)))
+	return "secret(" + quotedText(string(reference)) + ")"
 }
 
 func forgeyardAttributes(definition fleet.Definition) attributes {
@@ -177,7 +184,7 @@ func immutableAttributes(f fleet.RunnerFleet) attributes {
 	a := attributes{}
 	a.block("capacity_class.", classBlockOf(f.Class))
 	a.image(f.Image)
-	a["provider"] = quoted(string(f.Provider))
+	a["provider"] = quotedText(string(f.Provider))
 	a.setJSON("instance", f.Immutable)
 	return a
 }
@@ -186,7 +193,7 @@ func (a attributes) image(image fleet.Image) {
 	for path, value := range map[string]string{"image.digest": image.Digest, "image.bootstrap": image.Bootstrap,
 		"image.ref": image.Ref} {
 		if value != "" {
-			a[path] = quoted(value)
+			a[path] = quotedText(value)
 		}
 	}
 }
