@@ -1,6 +1,11 @@
 package config
 
-import "github.com/forgeyard/forgeyard-fleet/core/fleet"
+import (
+	"reflect"
+	"sync"
+
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
 
 // fleetFile is everything that stands at the top of the fleet files, in the order
 // in which a reader needs it. Each block is declared by a struct: see declaration
@@ -31,13 +36,6 @@ type movedBlock struct {
 	To   fleet.FleetAddress `fleet:"to,required" example:"fleet.team[\"docs\"]" doc:"The new address, which is declared. Only one fleet can be moved to it."`
 }
 
-// notYetSentence is what is missing where a value is read and stored and has no
-// effect. Offers says that it has one where the provider's plugin lists offers.
-type notYetSentence struct {
-	text   string
-	offers bool
-}
-
 // notYetSentences are what the tag notyet names.
 var notYetSentences = map[string]notYetSentence{
 	"class": {
@@ -53,3 +51,12 @@ var notYetSentences = map[string]notYetSentence{
 	},
 	"spread": {"The provider's plugin lists no offers, so nothing can be spread over zones or regions.", true},
 }
+
+// fleetLanguage is the blocks that a fleet file may hold.
+var fleetLanguage = sync.OnceValue(func() *language {
+	return newLanguage(reflect.TypeFor[fleetFile](), notYetSentences)
+})
+
+// Reference is every block of a fleet file in the order in which a reader needs them,
+// each followed by those within it.
+func Reference() []ReferenceBlock { return fleetLanguage().reference() }

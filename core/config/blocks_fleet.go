@@ -1,8 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
 
-import "github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
 
 // fleetBlock is a fleet.RunnerFleet whose references aren't resolved.
 type fleetBlock struct {

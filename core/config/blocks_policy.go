@@ -1,8 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
 
-import "github.com/forgeyard/forgeyard-fleet/core/fleet"
+	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+)
 
 // reservationBlock is a fleet.CapacityReservation (spec §98).
 type reservationBlock struct {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -19,7 +18,8 @@ import (
 // for the core's blocks and for a plugin's.
 type body struct {
 	*collector
-	scope *scope
+	document *document
+	scope    *scope
 	// path is the block's kind within its parents: "fleet.scaling".
 	path string
 	// where names the block in messages: `scaling of fleet "linux"`.
@@ -115,7 +115,7 @@ func (b *body) children(blockType string, labels ...string) []*body {
 			continue
 		}
 		child := &body{
-			collector: b.collector, scope: b.scope, labels: block.Labels,
+			document: b.document, collector: b.collector, scope: b.scope, labels: block.Labels,
 			header: block.DefRange(), syntax: block.Body, where: blockName(block), path: block.Type,
 		}
 		if b.where != "" {
@@ -175,9 +175,7 @@ func (b *body) close() {
 		if slices.Contains(b.blocks, block.Type) {
 			continue
 		}
-		if len(b.list) >= maxDiagnostics { // the advice would not be shown
-			b.dropped++
-			b.droppedError = true
+		if b.full() {
 			continue
 		}
 		detail := didYouMean(block.Type, "blocks", b.blocks)
@@ -225,37 +223,16 @@ func blockName(block *hclsyntax.Block) string {
 	return name
 }
 
-// place is a range as file:line:column.
-func place(at hcl.Range) string {
-	return fmt.Sprintf("%s:%d:%d", at.Filename, at.Start.Line, at.Start.Column)
-}
-
-func counted(n int, noun string) string {
-	switch n {
-	case 0:
-		return "no " + noun + "s"
-	case 1:
-		return "one " + noun
-	default:
-		return fmt.Sprintf("%d %ss", n, noun)
-	}
-}
-
-// numberWord is a small number as it stands in a sentence: none, 1, 2.
-func numberWord(n int) string {
-	if n == 0 {
-		return "none"
-	}
-	return strconv.Itoa(n)
-}
-
 // livesIn says in which block an attribute is expected that isn't in this one: in
 // one within it, else in one of the blocks around it.
 func (b *body) livesIn(name string) string {
+	if b.document.language == nil {
+		return ""
+	}
 	around := b.path
 	for {
 		var found []string
-		for _, block := range Reference() {
+		for _, block := range b.document.language.reference() {
 			inside := block.Path == around || strings.HasPrefix(block.Path, around+".")
 			if inside && block.Path != b.path &&
 				slices.ContainsFunc(block.Attributes, func(a ReferenceAttribute) bool { return a.Name == name }) {
@@ -277,12 +254,18 @@ func (b *body) livesIn(name string) string {
 	}
 }
 
-// clip keeps a user's text from filling a message.
-func clip(text string) string { return keepStart([]byte(text)) }
-
-func upperFirst(text string) string {
-	if text == "" {
-		return "The file"
+// within is where a complaint about an attribute, or one of a block within this
+// one, belongs: "placement.regions". Where it isn't written, what is around it.
+func (b *body) within(path string) hcl.Range {
+	name, rest, nested := strings.Cut(path, ".")
+	for _, child := range b.syntax.Blocks {
+		if child.Type != name {
+			continue
+		}
+		if attribute := child.Body.Attributes[rest]; nested && attribute != nil {
+			return attribute.Expr.Range()
+		}
+		return child.DefRange()
 	}
-	return strings.ToUpper(text[:1]) + text[1:]
+	return b.at(name)
 }

@@ -33,36 +33,9 @@ func (b *body) asNumber(label, want string, value cty.Value, expr hclsyntax.Expr
 	return number, true
 }
 
-func numberText(number *big.Float) string { return number.Text('g', 12) }
-
 func (b *body) wrongType(label, want string, got cty.Value, expr hclsyntax.Expression) {
 	b.fail(expr.Range(), b.where, fmt.Sprintf("%q has the wrong type", label),
 		fmt.Sprintf("Expected %s, got %s.", want, kindOf(got)))
-}
-
-// kindOf is a value's kind in a user's words.
-func kindOf(value cty.Value) string {
-	if value.IsNull() {
-		return "null"
-	}
-	switch kind := value.Type(); {
-	case kind == cty.String:
-		return fmt.Sprintf("the string %q", clip(value.AsString()))
-	case kind == cty.Number:
-		return "the number " + numberText(value.AsBigFloat())
-	case kind == cty.Bool:
-		return fmt.Sprintf("the boolean %t", value.True())
-	case kind == referenceType:
-		return "the block " + value.EncapsulatedValue().(*blockReference).String()
-	case kind == secretType:
-		return "a reference to a secret"
-	case isSequence(value):
-		return "a list"
-	case isMapping(value):
-		return "a map"
-	default:
-		return kind.FriendlyName()
-	}
 }
 
 // text is a string that isn't declared by a struct.

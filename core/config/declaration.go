@@ -170,9 +170,6 @@ func compileAttribute(field blocktag.Field) (*attribute, error) {
 	if one.typ, err = compileType(field.Struct.Type, field.Struct.Tag); err != nil {
 		return one, err
 	}
-	if one.notYet != "" && notYetSentences[one.notYet] == (notYetSentence{}) {
-		return one, fmt.Errorf("unknown sentence %q", one.notYet)
-	}
 	one.sensitive = one.sensitive || one.typ.kind == kindSecret
 	if field.HasDefault {
 		one.standard = field.Default

@@ -342,7 +342,11 @@ func TestWrongTagsAreFound(t *testing.T) {
 		}](), "can't be an attribute"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := compile(test.goType); err == nil || !strings.Contains(err.Error(), test.want) {
+			made, err := compile(test.goType)
+			if err == nil {
+				err = made.checkSentences(nil)
+			}
+			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
 		})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 )
@@ -91,17 +90,57 @@ type collector struct {
 	dropped int
 	// droppedError says that one of the dropped ones was an error.
 	droppedError bool
-	// words counts what the parser has been given, what it had to read twice
-	// included.
-	words int
-	// stepsReported says that it was told once.
-	stepsReported bool
-	// notYet is what is written and has no effect yet, by its path.
-	notYet map[string]*notYet
+	// topics are what once was asked for.
+	topics map[string]bool
 }
 
 func newCollector() *collector {
-	return &collector{texts: map[string][]byte{}, seen: map[Diagnostic]bool{}, notYet: map[string]*notYet{}}
+	return &collector{texts: map[string][]byte{}, seen: map[Diagnostic]bool{}, topics: map[string]bool{}}
+}
+
+// sameTexts is an empty collector for diagnostics of the same texts.
+func (c *collector) sameTexts() *collector {
+	other := newCollector()
+	other.texts = c.texts
+	return other
+}
+
+// addText makes the lines of a text known, which snippets are taken from.
+func (c *collector) addText(name string, text []byte) { c.texts[name] = text }
+
+// hideText shows no line of a text, neither in what was reported before nor in what is
+// reported afterwards.
+func (c *collector) hideText(name string) {
+	delete(c.texts, name)
+	for i := range c.list {
+		if c.list[i].Range.File == name {
+			c.list[i].Snippet = Snippet{}
+		}
+	}
+}
+
+// once says whether it is called for the first time for a topic: for what is reported
+// only once however often it occurs.
+func (c *collector) once(topic string) bool {
+	first := !c.topics[topic]
+	c.topics[topic] = true
+	return first
+}
+
+// count is how many diagnostics there are.
+func (c *collector) count() int { return len(c.list) + c.dropped }
+
+func (c *collector) hasErrors() bool { return c.list.HasErrors() || c.droppedError }
+
+// full says whether another diagnostic would not be shown, and counts it as an error if
+// so: to be asked where a message costs much.
+func (c *collector) full() bool {
+	if len(c.list) < maxDiagnostics {
+		return false
+	}
+	c.dropped++
+	c.droppedError = true
+	return true
 }
 
 func (c *collector) fail(at hcl.Range, block, summary, detail string) {
@@ -230,24 +269,11 @@ func snippetOf(text []byte, at hcl.Range) Snippet {
 	}
 }
 
-func keepStart(text []byte) string {
-	if len(text) <= maxSnippet {
-		return string(text)
+// takeOver adds what another collector has found.
+func (c *collector) takeOver(other *collector) {
+	for _, one := range other.list {
+		c.keep(one)
 	}
-	cut := maxSnippet
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return string(text[:cut]) + "…"
-}
-
-func keepEnd(text []byte) string {
-	if len(text) <= maxSnippet {
-		return string(text)
-	}
-	cut := len(text) - maxSnippet
-	for cut < len(text) && !utf8.RuneStart(text[cut]) {
-		cut++
-	}
-	return "…" + string(text[cut:])
+	c.dropped += other.dropped
+	c.droppedError = c.droppedError || other.droppedError
 }

@@ -1,10 +1,6 @@
 package config
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -40,15 +36,6 @@ const (
 	Drain  Action = "drain"
 	Drift  Action = "drift"
 )
-
-// AttributeChange is one attribute, old and new, as one would write them; empty
-// is not set.
-type AttributeChange struct {
-	Path              string `json:"path"`
-	Old               string `json:"old,omitempty"`
-	New               string `json:"new,omitempty"`
-	ReplacesInstances bool   `json:"replaces_instances,omitempty"`
-}
 
 // Diff is what turns old into new, sorted by address. Equal definitions have
 // none, and a removed block for a fleet that old doesn't have does nothing.
@@ -157,79 +144,4 @@ func (c *Change) markReplacement(old, new map[string]fleet.RunnerFleet) {
 		before.Image.ID("") != after.Image.ID("") {
 		c.ReplacesInstances = true
 	}
-}
-
-// attributes are a block's values by path, as one would write them.
-type attributes map[string]string
-
-func (a attributes) changesTo(b attributes) []AttributeChange {
-	var changes []AttributeChange
-	for path, value := range b {
-		if a[path] != value {
-			changes = append(changes, AttributeChange{Path: path, Old: a[path], New: value})
-		}
-	}
-	for path, value := range a {
-		if _, kept := b[path]; !kept {
-			changes = append(changes, AttributeChange{Path: path, Old: value})
-		}
-	}
-	slices.SortFunc(changes, func(x, y AttributeChange) int { return cmp.Compare(x.Path, y.Path) })
-	return changes
-}
-
-// setJSON spreads a plugin's body over its attributes. Lists stay whole, since
-// a moved element would otherwise look like many changes, unless they are of
-// blocks.
-func (a attributes) setJSON(path string, text json.RawMessage) {
-	var value any
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber() // an int64 has more digits than a float64
-	if decoder.Decode(&value) != nil {
-		if len(text) > 0 {
-			a[path] = string(text)
-		}
-		return
-	}
-	a.setValue(path, value)
-}
-
-func (a attributes) setValue(path string, value any) {
-	switch value := value.(type) {
-	case nil:
-	case map[string]any:
-		if reference, ok := value[fleet.SecretMarker].(string); ok && len(value) == 1 {
-			a[path] = secretText(fleet.SecretReference(reference))
-			return
-		}
-		for _, key := range slices.Sorted(maps.Keys(value)) {
-			a.setValue(path+"."+key, value[key])
-		}
-	case string:
-		a[path] = quotedText(value)
-	default:
-		a[path] = quoted(value)
-	}
-}
-
-// quotedText is quoted for a text. What needs no escape, which is nearly every text,
-// needs no encoder.
-func quotedText(text string) string {
-	for i := range len(text) {
-		if b := text[i]; b < ' ' || b > '~' || b == '"' || b == '\\' {
-			return quoted(text)
-		}
-	}
-	return `"` + text + `"`
-}
-
-// quoted is JSON without the escapes that are meant for web pages.
-func quoted(value any) string {
-	var out strings.Builder
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return "?"
-	}
-	return strings.TrimSuffix(out.String(), "\n")
 }

@@ -14,11 +14,7 @@ import (
 // doesn't parse is not touched; the diagnostics say why.
 func Format(source Source) ([]byte, Diagnostics) {
 	report := newCollector()
-	report.texts[source.Name] = source.Bytes
-	if !report.withinLimits(source.Name, source.Bytes) {
-		return nil, report.sorted()
-	}
-	if _, ok := report.parseText(source.Name, source.Bytes); !ok {
+	if _, ok := new(parser).parse(report, source); !ok {
 		return nil, report.sorted()
 	}
 	if len(bytes.TrimSpace(source.Bytes)) == 0 {

@@ -2,7 +2,9 @@ package config
 
 import (
 	"errors"
+	"maps"
 	"regexp"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2/ext/tryfunc"
 	"github.com/zclconf/go-cty/cty"
@@ -131,3 +133,6 @@ var formatFunc = function.New(&function.Spec{
 		return stdlib.Format(args[0], args[1:]...)
 	},
 })
+
+// Functions are the names of the functions of the language, sorted.
+func Functions() []string { return slices.Sorted(maps.Keys(functions)) }

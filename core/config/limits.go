@@ -22,19 +22,19 @@ const (
 )
 
 // withinLimits says whether the parser may see text; what isn't is reported.
-func (c *collector) withinLimits(name string, text []byte) bool {
+func (p *parser) withinLimits(c *collector, name string, text []byte) bool {
 	if at, bad := firstInvalidUTF8(text); bad {
 		c.fail(positionOf(name, text, at), "", "The file is not UTF-8 text",
 			"Fleet files are UTF-8. This byte belongs to no character; save the file as UTF-8, or move it away if it isn't a "+
 				"fleet file.")
 		return false
 	}
-	c.words += countWords(text)
-	return c.wordsWithinLimit(name)
+	p.words += countWords(text)
+	return p.wordsWithinLimit(c, name)
 }
 
-func (c *collector) wordsWithinLimit(name string) bool {
-	if c.words > maxWords {
+func (p *parser) wordsWithinLimit(c *collector, name string) bool {
+	if p.words > maxWords {
 		start := hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos}
 		c.fail(start, "", "The fleet files are too large",
 			fmt.Sprintf("They hold more than %d words and symbols together. Is one of them not a fleet file?", maxWords))
@@ -46,12 +46,12 @@ func (c *collector) wordsWithinLimit(name string) bool {
 // shallowPiece says whether the parser may see a piece of text. The lexer, which
 // the parser runs again, is only asked where a look at the bytes leaves doubt:
 // running it twice on everything was half of what a load cost.
-func (c *collector) shallowPiece(name string, piece []byte, start hcl.Pos) bool {
+func shallowPiece(c *collector, name string, piece []byte, start hcl.Pos) bool {
 	if nestingAtMost(piece) <= maxDepth && !mayHoldHugeNumber(piece) {
 		return true
 	}
 	tokens, _ := hclsyntax.LexConfig(piece, name, start)
-	return c.shallow(tokens)
+	return shallow(c, tokens)
 }
 
 // nestingAtMost is an upper bound of the depth that shallow sees: every symbol
@@ -106,7 +106,7 @@ func isDigit(b byte) bool { return b >= '0' && b <= '9' }
 // shallow follows the lexer's tokens, which are exactly what the parser sees.
 // Brackets nest; so do operators, indexes and template directives that follow
 // one another without a comma or the end of the line between them.
-func (c *collector) shallow(tokens hclsyntax.Tokens) bool {
+func shallow(c *collector, tokens hclsyntax.Tokens) bool {
 	type level struct {
 		bracket hclsyntax.TokenType
 		chain   int

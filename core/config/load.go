@@ -1,13 +1,11 @@
 package config
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -24,7 +22,7 @@ type SchemaSource interface {
 type Loaded struct {
 	Definition fleet.Definition
 
-	report    *collector
+	document  *document
 	providers map[fleet.ProviderAddress]blockSource
 	instances map[fleet.FleetAddress]blockSource
 	// schedulers aren't plugins' bodies and are reported in the same way.
@@ -51,7 +49,7 @@ func Load(sources []Source, variables Variables, schemas SchemaSource) (*Loaded,
 		return nil, diagnostics
 	}
 	return &Loaded{
-		Definition: l.definition, report: l.collector,
+		Definition: l.definition, document: l.document,
 		providers: l.providerBodies, instances: l.instanceBodies, schedulers: l.schedulerBodies, removed: l.removals,
 		classHeaders: l.classHeaders,
 	}, diagnostics
@@ -59,8 +57,7 @@ func Load(sources []Source, variables Variables, schemas SchemaSource) (*Loaded,
 
 // loader is the work of one load.
 type loader struct {
-	*collector
-	scope   *scope
+	*document
 	schemas SchemaSource
 
 	definition      fleet.Definition
@@ -78,8 +75,7 @@ type loader struct {
 
 func newLoader() *loader {
 	return &loader{
-		collector: newCollector(),
-		scope:     newScope(),
+		document: newDocument(fleetLanguage()),
 		definition: fleet.Definition{
 			Plugins: []fleet.PluginRequirement{}, Providers: []fleet.Provider{}, Fleets: []fleet.RunnerFleet{},
 		},
@@ -93,55 +89,6 @@ func newLoader() *loader {
 		fleetBlocks:     map[fleet.FleetAddress]*body{},
 		removals:        map[fleet.FleetAddress]removal{},
 	}
-}
-
-// parse gives a file's syntax tree, or reports why there is none.
-func (l *loader) parse(source Source) (*hclsyntax.Body, bool) {
-	l.texts[source.Name] = source.Bytes
-	if !l.withinLimits(source.Name, source.Bytes) {
-		return nil, false
-	}
-	return l.parseText(source.Name, source.Bytes)
-}
-
-// parseAll makes one body of all files.
-func (l *loader) parseAll(sources []Source) (*body, bool) {
-	sources = slices.Clone(sources)
-	slices.SortFunc(sources, func(a, b Source) int { return strings.Compare(a.Name, b.Name) })
-	all := &hclsyntax.Body{Attributes: hclsyntax.Attributes{}}
-	fine := true
-	header := hcl.Range{}
-	size := 0
-	for _, source := range sources {
-		size += len(source.Bytes)
-	}
-	l.scope.steps.limit = minSteps + stepsPerByte*size
-	if size > MaxSourceBytes {
-		l.fail(
-			header,
-			"",
-			"The fleet files are too large",
-			fmt.Sprintf("They have more than %d MiB together. Is one of them not a fleet file?", MaxSourceBytes>>20),
-		)
-		return nil, false
-	}
-	for i, source := range sources {
-		parsed, ok := l.parse(source)
-		if !ok {
-			fine = false
-			continue
-		}
-		if i == 0 {
-			header = hcl.Range{Filename: source.Name, Start: hcl.InitialPos, End: hcl.InitialPos}
-		}
-		all.Blocks = append(all.Blocks, parsed.Blocks...)
-		for _, attribute := range inTextOrder(parsed.Attributes) {
-			fine = false
-			l.fail(attribute.NameRange, "", fmt.Sprintf("Unexpected attribute %q", attribute.Name),
-				"Only blocks are allowed at the top of a file. Put values to refer to into locals { … }.")
-		}
-	}
-	return &body{collector: l.collector, scope: l.scope, header: header, syntax: all}, fine
 }
 
 // readDefinition goes through the blocks in the order in which they need each
@@ -218,7 +165,7 @@ func (l *loader) sortDefinition() {
 
 // named are the blocks of a type at the top, whose names become known.
 func (l *loader) named(root *body, kind string) []*body {
-	blocks := root.find(declared(reflect.TypeFor[fleetFile]()).nested(kind))
+	blocks := root.find(l.language.top.nested(kind))
 	if kind == "variable" { // has a scope of its own
 		return blocks
 	}
@@ -262,3 +209,7 @@ func (l *loader) readManager(block *body) {
 	}
 	block.close()
 }
+
+// NoEffectYet warns, once for each kind, of what the files use and this version
+// only reads and stores. Each warning stands at the first use.
+func (l *Loaded) NoEffectYet() Diagnostics { return l.document.noEffectYet() }

@@ -12,33 +12,6 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// asFleetAddress is the address of a fleet, which needn't be declared: fleet.NAME,
-// or fleet.NAME["KEY"].
-func (b *body) asFleetAddress(name string, expr hclsyntax.Expression) (any, bool) {
-	traversal, problems := hcl.AbsTraversalForExpr(expr)
-	if !problems.HasErrors() && traversal.RootName() == "fleet" && (len(traversal) == 2 || len(traversal) == 3) {
-		label, ok := nameAt(traversal, 1)
-		key, indexed := "", true
-		if len(traversal) == 3 {
-			_, indexed = traversal[2].(hcl.TraverseIndex)
-			key, _ = stepName(traversal[2])
-			indexed = indexed && key != ""
-		}
-		if address, valid := fleet.ParseFleetAddress(string(fleet.NewFleetAddress(label, key))); ok && indexed && valid {
-			return address, true
-		}
-	}
-	b.fail(expr.Range(), b.where, fmt.Sprintf("%q must be the address of a fleet", name),
-		fmt.Sprintf("Write: %s = fleet.NAME, or fleet.NAME[\"KEY\"] for one of a block with for_each.", name))
-	return nil, false
-}
-
-// isNullLiteral is isNull for what may refer to something that isn't there.
-func (b *body) isNullLiteral(name string) bool {
-	value, ok := literal(b.syntax.Attributes[name].Expr)
-	return ok && value.IsNull()
-}
-
 // removal is where a removed block names its fleet.
 type removal struct {
 	where string
@@ -48,8 +21,7 @@ type removal struct {
 // RemovesNothing warns of removed blocks for fleets that aren't among the known
 // ones: they never were, or are gone already.
 func (l *Loaded) RemovesNothing(known []fleet.FleetAddress) Diagnostics {
-	report := newCollector()
-	report.texts = l.report.texts
+	report := l.document.sameTexts()
 	names := make([]string, len(known))
 	for n, address := range known {
 		names[n] = string(address)

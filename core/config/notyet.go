@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/hashicorp/hcl/v2"
 )
@@ -18,23 +17,6 @@ type notYet struct {
 	places map[hcl.Range]bool
 }
 
-// notYetTable is what the reference says about it, by path of the block or
-// attribute.
-var notYetTable = sync.OnceValue(func() map[string]string {
-	table := map[string]string{}
-	for _, block := range Reference() {
-		if block.NotYet != "" {
-			table[block.Path] = block.NotYet
-		}
-		for _, attribute := range block.Attributes {
-			if attribute.NotYet != "" {
-				table[block.Path+"."+attribute.Name] = attribute.NotYet
-			}
-		}
-	}
-	return table
-})
-
 // noteNotYet takes note of what a body, and the blocks that were read within it,
 // uses that has no effect yet. Effective are the paths of what has one here.
 func (b *body) noteNotYet(effective []string) {
@@ -44,7 +26,10 @@ func (b *body) noteNotYet(effective []string) {
 			block.noteNotYet(effective)
 		}
 	}
-	table := notYetTable()
+	var table map[string]string
+	if b.document.language != nil {
+		table = b.document.language.notYetTable()
+	}
 	if sentence, found := table[b.path]; found {
 		b.note(b.path, sentence, b.header)
 	}
@@ -59,10 +44,10 @@ func (b *body) note(path, sentence string, at hcl.Range) {
 	if slices.Contains(b.takesEffect, path) {
 		return
 	}
-	one := b.notYet[path]
+	one := b.document.notYet[path]
 	if one == nil {
 		one = &notYet{sentence: sentence, places: map[hcl.Range]bool{}}
-		b.notYet[path] = one
+		b.document.notYet[path] = one
 	}
 	one.places[at] = true
 	before := cmp.Or(cmp.Compare(at.Filename, one.first.Filename), cmp.Compare(at.Start.Byte, one.first.Start.Byte)) < 0
@@ -71,12 +56,11 @@ func (b *body) note(path, sentence string, at hcl.Range) {
 	}
 }
 
-// NoEffectYet warns, once for each kind, of what the files use and this version
+// noEffectYet warns, once for each kind, of what the files use and this version
 // only reads and stores. Each warning stands at the first use.
-func (l *Loaded) NoEffectYet() Diagnostics {
-	report := newCollector()
-	report.texts = l.report.texts
-	for path, one := range l.report.notYet {
+func (d *document) noEffectYet() Diagnostics {
+	report := d.sameTexts()
+	for path, one := range d.notYet {
 		detail := one.sentence
 		if more := len(one.places) - 1; more > 0 {
 			detail += fmt.Sprintf(" It is used in %s more.", counted(more, "place"))

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -14,6 +15,33 @@ import (
 // hundreds of them, and in pieces only what its largest piece does.
 const smallestPiece = 512
 
+// parser makes syntax of texts, within the limits of all texts together.
+type parser struct {
+	// words counts what has been parsed, what had to be read twice included.
+	words int
+}
+
+// parse gives a file's syntax tree, or reports why there is none.
+func (p *parser) parse(report *collector, source Source) (*hclsyntax.Body, bool) {
+	report.addText(source.Name, source.Bytes)
+	if !p.withinLimits(report, source.Name, source.Bytes) {
+		return nil, false
+	}
+	return p.parseText(report, source.Name, source.Bytes)
+}
+
+// parseExpression is parse for a text that is one expression.
+func (p *parser) parseExpression(report *collector, source Source) (hclsyntax.Expression, bool) {
+	report.addText(source.Name, source.Bytes)
+	if !p.withinLimits(report, source.Name, source.Bytes) ||
+		!shallowPiece(report, source.Name, source.Bytes, hcl.InitialPos) {
+		return nil, false
+	}
+	expr, problems := hclsyntax.ParseExpression(source.Bytes, source.Name, hcl.InitialPos)
+	report.addParser(problems, "")
+	return expr, !problems.HasErrors()
+}
+
 // parseText reads text in pieces that end after a closing brace at the
 // beginning of a line, where a block of a tidy file ends.
 //
@@ -21,15 +49,15 @@ const smallestPiece = 512
 // piece ends with something open, which is an error, and is tried again with
 // more text. So a piece that parses is what a parser of the whole text would
 // have seen, and what is wrong is told as it would tell it.
-func (c *collector) parseText(name string, text []byte) (*hclsyntax.Body, bool) {
+func (p *parser) parseText(c *collector, name string, text []byte) (*hclsyntax.Body, bool) {
 	whole := &hclsyntax.Body{Attributes: hclsyntax.Attributes{}}
 	fine := true
 	for start := hcl.InitialPos; start.Byte < len(text); {
-		piece, body, ok := c.parsePiece(name, text, start)
+		piece, body, ok := p.parsePiece(c, name, text, start)
 		if !ok {
 			return nil, false
 		}
-		fine = c.join(whole, body) && fine
+		fine = join(c, whole, body) && fine
 		start = positionAfter(start, piece)
 	}
 	return whole, fine
@@ -37,14 +65,13 @@ func (c *collector) parseText(name string, text []byte) (*hclsyntax.Body, bool) 
 
 // parsePiece is the shortest piece at start that can be read by itself, or the
 // report of why none can.
-func (c *collector) parsePiece(name string, text []byte, start hcl.Pos) ([]byte, *hclsyntax.Body, bool) {
-	report := newCollector()
-	report.texts = c.texts
+func (p *parser) parsePiece(c *collector, name string, text []byte, start hcl.Pos) ([]byte, *hclsyntax.Body, bool) {
+	report := c.sameTexts()
 	size := smallestPiece
 	for tries := 1; ; tries++ {
 		piece := pieceOf(text[start.Byte:], size)
 		if countWords(piece) > maxPieceWords {
-			if len(report.list) == 0 {
+			if report.count() == 0 {
 				report.fail(
 					hcl.Range{Filename: name, Start: start, End: start},
 					"",
@@ -59,9 +86,8 @@ func (c *collector) parsePiece(name string, text []byte, start hcl.Pos) ([]byte,
 			return nil, nil, false
 		}
 		last := start.Byte+len(piece) == len(text)
-		report = newCollector()
-		report.texts = c.texts
-		if report.shallowPiece(name, piece, start) {
+		report = c.sameTexts()
+		if shallowPiece(report, name, piece, start) {
 			file, problems := hclsyntax.ParseConfig(piece, name, start)
 			if !problems.HasErrors() && file != nil {
 				c.addParser(problems, "")
@@ -73,8 +99,8 @@ func (c *collector) parsePiece(name string, text []byte, start hcl.Pos) ([]byte,
 			c.takeOver(report)
 			return nil, nil, false
 		}
-		c.words += countWords(piece)
-		if !c.wordsWithinLimit(name) {
+		p.words += countWords(piece)
+		if !p.wordsWithinLimit(c, name) {
 			return nil, nil, false
 		}
 		// Mostly the next brace is the right one. Where it isn't, doubling keeps
@@ -84,15 +110,6 @@ func (c *collector) parsePiece(name string, text []byte, start hcl.Pos) ([]byte,
 			size = 2 * len(piece)
 		}
 	}
-}
-
-// takeOver adds what another collector has found.
-func (c *collector) takeOver(other *collector) {
-	for _, one := range other.list {
-		c.keep(one)
-	}
-	c.dropped += other.dropped
-	c.droppedError = c.droppedError || other.droppedError
 }
 
 // pieceOf is the beginning of text up to the first line that is a closing brace
@@ -124,7 +141,7 @@ func positionAfter(start hcl.Pos, piece []byte) hcl.Pos {
 
 // join adds what stands in a piece. Only here can it be seen that an attribute
 // is set in two pieces.
-func (c *collector) join(whole, piece *hclsyntax.Body) bool {
+func join(c *collector, whole, piece *hclsyntax.Body) bool {
 	whole.Blocks = append(whole.Blocks, piece.Blocks...)
 	fine := true
 	for _, attribute := range inTextOrder(piece.Attributes) {
@@ -145,4 +162,16 @@ func (c *collector) join(whole, piece *hclsyntax.Body) bool {
 		whole.Attributes[attribute.Name] = attribute
 	}
 	return fine
+}
+
+// inTextOrder are the attributes as they stand in the file.
+func inTextOrder(attributes hclsyntax.Attributes) []*hclsyntax.Attribute {
+	list := make([]*hclsyntax.Attribute, 0, len(attributes))
+	for _, attribute := range attributes {
+		list = append(list, attribute)
+	}
+	slices.SortFunc(list, func(a, b *hclsyntax.Attribute) int {
+		return a.NameRange.Start.Byte - b.NameRange.Start.Byte
+	})
+	return list
 }

@@ -27,20 +27,20 @@ func outline(body *hclsyntax.Body) []string {
 func sameAsWhole(t *testing.T, text string) {
 	t.Helper()
 	report := newCollector()
-	if !report.withinLimits("a.hcl", []byte(text)) || countWords([]byte(text)) > maxPieceWords {
+	if !new(parser).withinLimits(report, "a.hcl", []byte(text)) || countWords([]byte(text)) > maxPieceWords {
 		return
 	}
 	tokens, _ := hclsyntax.LexConfig([]byte(text), "a.hcl", hcl.InitialPos)
-	if !newCollector().shallow(tokens) {
-		if _, ok := report.parseText("a.hcl", []byte(text)); ok {
+	if !shallow(newCollector(), tokens) {
+		if _, ok := new(parser).parseText(report, "a.hcl", []byte(text)); ok {
 			t.Fatalf("in pieces, what is too deep was read")
 		}
 		return
 	}
-	pieces, ok := report.parseText("a.hcl", []byte(text))
+	pieces, ok := new(parser).parseText(report, "a.hcl", []byte(text))
 	whole, problems := hclsyntax.ParseConfig([]byte(text), "a.hcl", hcl.InitialPos)
 	if ok == problems.HasErrors() {
-		t.Fatalf("in pieces %v %v, whole %v", ok, report.list, problems)
+		t.Fatalf("in pieces %v %v, whole %v", ok, report.sorted(), problems)
 	}
 	if ok {
 		if difference := cmp.Diff(outline(whole.Body.(*hclsyntax.Body)), outline(pieces)); difference != "" {
@@ -87,7 +87,7 @@ func FuzzNesting(f *testing.F) {
 	f.Add("a = 1e9999\nb = 11111111111111111111111111111111111111111111111111111111111111111111111\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		tokens, _ := hclsyntax.LexConfig([]byte(text), "", hcl.InitialPos)
-		if !newCollector().shallow(tokens) && nestingAtMost([]byte(text)) <= maxDepth && !mayHoldHugeNumber([]byte(text)) {
+		if !shallow(newCollector(), tokens) && nestingAtMost([]byte(text)) <= maxDepth && !mayHoldHugeNumber([]byte(text)) {
 			t.Fatalf("%q is too deep or has a huge number, and no one would have looked", text)
 		}
 	})

@@ -1,6 +1,8 @@
 package config
 
 import (
+	words "github.com/forgeyard/forgeyard-fleet/core/reason/text"
+
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,7 +58,7 @@ func (l *loader) readInstance(block *body, result *fleet.RunnerFleet) {
 	instance := block.single("instance")
 	if instance == nil {
 		instance = &body{
-			collector: l.collector, scope: l.scope, where: "instance of " + block.where, path: block.path + ".instance",
+			document: l.document, collector: l.collector, scope: l.scope, where: "instance of " + block.where, path: block.path + ".instance",
 			header: block.header, syntax: &hclsyntax.Body{},
 		}
 	}
@@ -199,7 +201,7 @@ func (l *loader) pluginOf(block *body, name string) *plugin {
 		return nil
 	}
 	if err != nil {
-		l.fail(at, block.where, fmt.Sprintf("The plugin %q can't be asked for its attributes", name), upperFirst(err.Error()))
+		l.fail(at, block.where, fmt.Sprintf("The plugin %q can't be asked for its attributes", name), words.Capital(err.Error()))
 		return nil
 	}
 	l.plugins[name] = newPlugin(schemas)

@@ -25,8 +25,7 @@ func (l *Loaded) SchedulerDiagnostics(address fleet.SchedulerAddress, found []fl
 }
 
 func (l *Loaded) place(body blockSource, address string, found []fleet.PluginDiagnostic) Diagnostics {
-	report := newCollector()
-	report.texts = l.report.texts
+	report := l.document.sameTexts()
 	if body.where == "" {
 		body.where = address
 	}

@@ -68,6 +68,7 @@ func LoadPluginTest(source Source, plugin fleet.PluginSchemas) (PluginTest, Diag
 	instance := root.single("instance")
 	if instance == nil { // so that required attributes are missed
 		instance = &body{
+			document:  l.document,
 			collector: l.collector,
 			scope:     l.scope,
 			where:     "instance",

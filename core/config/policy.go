@@ -166,22 +166,6 @@ func namesOf(entitlements []fleet.Entitlement) string {
 	return strings.Join(names, ", ")
 }
 
-// within is where a complaint about an attribute, or one of a block within this
-// one, belongs: "placement.regions". Where it isn't written, what is around it.
-func (b *body) within(path string) hcl.Range {
-	name, rest, nested := strings.Cut(path, ".")
-	for _, child := range b.syntax.Blocks {
-		if child.Type != name {
-			continue
-		}
-		if attribute := child.Body.Attributes[rest]; nested && attribute != nil {
-			return attribute.Expr.Range()
-		}
-		return child.DefRange()
-	}
-	return b.at(name)
-}
-
 // queueAt is where a scheduler's queue block begins.
 func (p blockSource) queueAt(name string) hcl.Range {
 	for _, block := range p.syntax.Blocks {

@@ -1,6 +1,8 @@
 package config
 
 import (
+	words "github.com/forgeyard/forgeyard-fleet/core/reason/text"
+
 	"fmt"
 	"math/big"
 	"time"
@@ -39,7 +41,7 @@ func (b *body) shapeQuantity(want *valueType, value cty.Value, expr hclsyntax.Ex
 			expr.Range(),
 			b.where,
 			fmt.Sprintf("Invalid %s %q for %s", quantityNouns[want.kind], clip(text), label),
-			upperFirst(err.Error())+".",
+			words.Capital(err.Error())+".",
 		)
 		return nil, false
 	}
@@ -56,7 +58,7 @@ func (b *body) shapeDuration(want *valueType, text string, expr hclsyntax.Expres
 			expr.Range(),
 			b.where,
 			fmt.Sprintf("Invalid duration %q for %s", clip(text), label),
-			upperFirst(err.Error())+".",
+			words.Capital(err.Error())+".",
 		)
 		return nil, false
 	}

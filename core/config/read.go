@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
-	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -211,7 +209,7 @@ func (b *body) given(name string) bool { return slices.Contains(b.valid, name) }
 
 // standardValue is the default of an attribute.
 func (b *body) standardValue(one *attribute) (any, bool) {
-	value, err := b.scope.parsedDefault(one.standard)
+	value, err := b.document.parsedDefault(one.standard)
 	if err != nil {
 		b.fail(b.header, b.where, fmt.Sprintf("The plugin has a broken default for %q", one.name),
 			fmt.Sprintf("That is a fault of the plugin (%v). Write the value yourself until it is fixed.", err))
@@ -223,21 +221,6 @@ func (b *body) standardValue(one *attribute) (any, bool) {
 	// The expression stands in for the block where no line holds the value.
 	stand := &hclsyntax.LiteralValueExpr{Val: value, SrcRange: b.header}
 	return b.shape(&one.typ, value, stand, one.name)
-}
-
-func (s *scope) parsedDefault(text string) (cty.Value, error) {
-	if value, done := s.defaults[text]; done {
-		return value, nil
-	}
-	kind, err := ctyjson.ImpliedType([]byte(text))
-	if err != nil {
-		return cty.NilVal, err
-	}
-	value, err := ctyjson.Unmarshal([]byte(text), kind)
-	if err == nil {
-		s.defaults[text] = value
-	}
-	return value, err
 }
 
 // entries are the attributes of a block whose names are the user's own, each an

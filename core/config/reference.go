@@ -2,12 +2,8 @@ package config
 
 import (
 	"fmt"
-	"maps"
-	"reflect"
 	"regexp"
-	"slices"
 	"strings"
-	"sync"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -93,19 +89,7 @@ const (
 	FleetReference     ReferenceType = "reference to a `fleet`"
 )
 
-// Reference is every block in the order in which a reader needs them, each
-// followed by those within it.
-var Reference = sync.OnceValue(func() []ReferenceBlock {
-	var list []ReferenceBlock
-	for _, block := range declared(reflect.TypeFor[fleetFile]()).blocks {
-		first := len(list)
-		list = appendReference(list, "", block)
-		list[first].Example = block.example()
-	}
-	return list
-})
-
-func appendReference(list []ReferenceBlock, around string, block *nestedBlock) []ReferenceBlock {
+func (l *language) appendReference(list []ReferenceBlock, around string, block *nestedBlock) []ReferenceBlock {
 	one := ReferenceBlock{
 		Path:     around + block.name,
 		Labels:   block.labelNames(),
@@ -118,7 +102,7 @@ func appendReference(list []ReferenceBlock, around string, block *nestedBlock) [
 		one.Labels, one.Repeated = nil, false
 	}
 	for _, attribute := range block.attributes {
-		notYet := notYetSentences[attribute.notYet]
+		notYet := l.sentences[attribute.notYet]
 		one.Attributes = append(one.Attributes, ReferenceAttribute{
 			Name: attribute.name, Type: attribute.typ.inWords(), Required: attribute.required, Default: attribute.standard,
 			Doc: markdown(attribute.doc), NotYet: notYet.text, Offers: notYet.offers,
@@ -126,7 +110,7 @@ func appendReference(list []ReferenceBlock, around string, block *nestedBlock) [
 	}
 	list = append(list, one)
 	for _, nested := range block.blocks {
-		list = appendReference(list, one.Path+".", nested)
+		list = l.appendReference(list, one.Path+".", nested)
 	}
 	return list
 }
@@ -167,6 +151,3 @@ func article(noun string) string {
 	}
 	return "a"
 }
-
-// Functions are the names of the functions of the language, sorted.
-func Functions() []string { return slices.Sorted(maps.Keys(functions)) }

@@ -205,28 +205,3 @@ func traversalText(traversal hcl.Traversal) string {
 	}
 	return text
 }
-
-// asReference is the name of the block that a value refers to: a whole block of
-// the given kind ("PLUGIN.NAME" for providers).
-func (b *body) asReference(name, kind string, value cty.Value, expr hclsyntax.Expression) (any, bool) {
-	if value.Type() != referenceType {
-		b.fail(expr.Range(), b.where, fmt.Sprintf("%q must refer to a block", name),
-			fmt.Sprintf("Got %s. %s", kindOf(value), b.referenceForm(kind)))
-		return nil, false
-	}
-	target := value.EncapsulatedValue().(*blockReference)
-	if target.kind != kind {
-		b.fail(expr.Range(), b.where, fmt.Sprintf("%q refers to the wrong kind of block", name),
-			fmt.Sprintf("%s is a block of type %q. %s", target, target.kind, b.referenceForm(kind)))
-		return nil, false
-	}
-	return target.name, true
-}
-
-func (b *body) referenceForm(kind string) string {
-	names := b.scope.names[kind]
-	if len(names) == 0 {
-		return fmt.Sprintf("Expected a reference to a %s block, without quotes.", kind)
-	}
-	return fmt.Sprintf("Expected a reference without quotes, such as %s.%s.", kind, slices.Min(names))
-}

@@ -11,8 +11,7 @@ import (
 // files no longer mention: under a new name its instances would be created while
 // those of the old one run on.
 func (l *Loaded) MaybeRenamed(stored fleet.Definition) Diagnostics {
-	report := newCollector()
-	report.texts = l.report.texts
+	report := l.document.sameTexts()
 	gone := l.unmentioned(stored)
 	for _, f := range l.Definition.Fleets {
 		if slices.ContainsFunc(stored.Fleets, func(was fleet.RunnerFleet) bool { return was.Address == f.Address }) ||

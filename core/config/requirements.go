@@ -53,8 +53,7 @@ func (r Requirements) CheckVersion(running string) Diagnostics {
 	if err == nil && r.constraint.Check(parsed.Core()) {
 		return nil
 	}
-	report := newCollector()
-	report.texts = r.report.texts
+	report := r.report.sameTexts()
 	report.fail(
 		r.versionAt.Expr.Range(),
 		"forgeyard",

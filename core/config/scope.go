@@ -21,18 +21,18 @@ type scope struct {
 	names   map[string][]string
 	context *hcl.EvalContext
 	steps   *steps
-	// defaults are the plugins' defaults by their text, each parsed once for all
-	// the blocks that leave the attribute out.
-	defaults map[string]cty.Value
 }
 
 func newScope() *scope {
 	steps := &steps{limit: minSteps}
 	return &scope{
-		names: map[string][]string{}, steps: steps, defaults: map[string]cty.Value{},
+		names: map[string][]string{}, steps: steps,
 		context: &hcl.EvalContext{Functions: steps.functions(), Variables: map[string]cty.Value{}},
 	}
 }
+
+// allowStepsFor sets how much work all expressions of files of that size may do.
+func (s *scope) allowStepsFor(bytes int) { s.steps.limit = minSteps + stepsPerByte*bytes }
 
 // constants is the scope of what is read before anything is declared.
 func (s *scope) constants(why string) *scope {
@@ -120,10 +120,9 @@ func (s *scope) evaluateMarked(report *collector, expr hclsyntax.Expression, whe
 	value, problems := expr.Value(s.context)
 	switch {
 	case s.steps.exhausted():
-		if report.stepsReported {
+		if !report.once("steps") {
 			return cty.DynamicVal, false
 		}
-		report.stepsReported = true
 		report.fail(expr.Range(), where, "The expressions of the fleet files do too much work",
 			"Values grow with each other here, as two nested for over long lists do. Write the values out, or make the "+
 				"lists shorter.")
@@ -145,7 +144,7 @@ func (s *scope) evaluateMarked(report *collector, expr hclsyntax.Expression, whe
 	if !value.IsWhollyKnown() {
 		// Something that it depends on is wrong and has been reported; if not,
 		// an attribute would go missing in silence.
-		if !report.list.HasErrors() {
+		if !report.hasErrors() {
 			report.fail(expr.Range(), where, "This value can't be known",
 				"That is a fault of forgeyard-fleet. Write the value itself until it is fixed.")
 		}

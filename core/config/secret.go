@@ -62,23 +62,6 @@ func (s *scope) checkSecret(report *collector, call *hclsyntax.FunctionCallExpr,
 	return true
 }
 
-// valueUnlessSensitive is value for an attribute that must be a secret
-// reference: whatever is wrong with it is told without showing it.
-func (b *body) valueUnlessSensitive(name string) (cty.Value, *hclsyntax.Attribute, bool) {
-	attribute := b.attribute(name)
-	if attribute == nil {
-		return cty.NilVal, nil, false
-	}
-	if callsSecret(attribute.Expr) {
-		return b.value(name)
-	}
-	if b.isNull(name) {
-		return cty.NilVal, attribute, false
-	}
-	b.mustRefer(name, attribute)
-	return cty.NilVal, attribute, false
-}
-
 // callsSecret says whether secret(…) stands anywhere in an expression.
 func callsSecret(expr hclsyntax.Expression) bool {
 	found := false
@@ -88,16 +71,4 @@ func callsSecret(expr hclsyntax.Expression) bool {
 		return nil
 	})
 	return found
-}
-
-func (b *body) mustRefer(name string, attribute *hclsyntax.Attribute) {
-	detail := fmt.Sprintf(
-		"A secret is never written into a fleet file, nor given by a variable: it would be stored. Write: %s = %s.",
-		name,
-		secretForms,
-	)
-	if !b.scope.secrets {
-		detail = "Secrets belong to provider and scheduler blocks, and this is neither. Leave it out here."
-	}
-	b.failHidden(attribute.NameRange, " = (hidden)", b.where, fmt.Sprintf("%q is a secret", name), detail)
 }

@@ -1,6 +1,8 @@
 package config
 
 import (
+	words "github.com/forgeyard/forgeyard-fleet/core/reason/text"
+
 	"fmt"
 	"math/big"
 	"regexp"
@@ -69,7 +71,7 @@ func ParseSize(text string) (int64, error) {
 	unit, ok := sizeUnits[part[2]]
 	if !ok {
 		if meant := meantSize(part[1], part[2]); meant != "" {
-			return 0, fmt.Errorf("did you mean %q? %s", meant, upperFirst(form))
+			return 0, fmt.Errorf("did you mean %q? %s", meant, words.Capital(form))
 		}
 		return 0, fmt.Errorf("%s; %s", unknownUnit(part[2]), form)
 	}

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
@@ -225,16 +224,4 @@ func (l *loader) onlyItself(declared *variable, block *body, attribute *hclsynta
 		}
 	}
 	return true
-}
-
-// inTextOrder are the attributes as they stand in the file.
-func inTextOrder(attributes hclsyntax.Attributes) []*hclsyntax.Attribute {
-	list := make([]*hclsyntax.Attribute, 0, len(attributes))
-	for _, attribute := range attributes {
-		list = append(list, attribute)
-	}
-	slices.SortFunc(list, func(a, b *hclsyntax.Attribute) int {
-		return a.NameRange.Start.Byte - b.NameRange.Start.Byte
-	})
-	return list
 }

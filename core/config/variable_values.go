@@ -64,7 +64,7 @@ func (l *loader) givenValues(variables Variables, sensitive map[string]bool) map
 		name = strings.TrimSpace(name)
 		source := "--var " + clip(name)
 		// What is misspelt may be the name of a secret.
-		l.texts[source] = []byte(name)
+		l.addText(source, []byte(name))
 		at := hcl.Range{
 			Filename: source,
 			Start:    hcl.InitialPos,
@@ -115,14 +115,9 @@ func undeclared(names, declared []string) string {
 // givenInFile reads a file of variables. Where one is sensitive, no line of the
 // file is shown.
 func (l *loader) givenInFile(file Source, values map[string]outsideValue, hidden bool) {
-	parsed, ok := l.parse(file)
+	parsed, ok := l.parser.parse(l.collector, file)
 	if hidden {
-		delete(l.texts, file.Name)
-		for i := range l.list {
-			if l.list[i].Range.File == file.Name {
-				l.list[i].Snippet = Snippet{}
-			}
-		}
+		l.hideText(file.Name)
 	}
 	if !ok {
 		return
@@ -152,7 +147,8 @@ func (l *loader) read(value outsideValue, declared cty.Type) (cty.Value, hcl.Ran
 		result, ok := plain.evaluate(l.collector, value.expr, "")
 		return result, value.expr.Range(), ok
 	}
-	l.texts[value.source] = []byte(value.text)
+	text := Source{Name: value.source, Bytes: []byte(value.text)}
+	l.addText(text.Name, text.Bytes)
 	at := hcl.Range{
 		Filename: value.source,
 		Start:    hcl.InitialPos,
@@ -161,13 +157,8 @@ func (l *loader) read(value outsideValue, declared cty.Type) (cty.Value, hcl.Ran
 	if declared.IsPrimitiveType() || declared == cty.DynamicPseudoType {
 		return cty.StringVal(value.text), at, true
 	}
-	text := []byte(value.text)
-	if !l.withinLimits(value.source, text) || !l.shallowPiece(value.source, text, hcl.InitialPos) {
-		return cty.NilVal, at, false
-	}
-	expr, problems := hclsyntax.ParseExpression(text, value.source, hcl.InitialPos)
-	l.addParser(problems, "")
-	if problems.HasErrors() {
+	expr, ok := l.parser.parseExpression(l.collector, text)
+	if !ok {
 		return cty.NilVal, at, false
 	}
 	result, ok := plain.evaluate(l.collector, expr, "")

@@ -105,7 +105,7 @@ func (v Variables) Only(names []string) Variables {
 // onlyInFile is a file of variables with only the lines of some names.
 func onlyInFile(file Source, names []string) []byte {
 	l := newLoader()
-	parsed, ok := l.parse(file)
+	parsed, ok := l.parser.parse(l.collector, file)
 	if !ok {
 		return nil
 	}
