@@ -23,7 +23,7 @@ func (l *loader) checkAttested(block *body, f fleet.RunnerFleet) {
 		if len(plugin.Attestations) > 0 {
 			attests = "It attests only: " + strings.Join(plugin.Attestations, ", ") + "."
 		}
-		l.fail(block.at("provider"), block.where,
+		l.Fail(block.at("provider"), block.where,
 			fmt.Sprintf("The plugin %q can't attest %s", f.Provider.Plugin(), word),
 			fmt.Sprintf("%s requires it (%s), and no host's own statement counts for it: no instance would be admitted. %s "+
 				"Choose a provider that attests %s, or a class that doesn't require it.",

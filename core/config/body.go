@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -17,7 +18,7 @@ import (
 // rest. So the code that reads a block is the only list of what it may hold,
 // for the core's blocks and for a plugin's.
 type body struct {
-	*collector
+	*diagnostic.Collector
 	document *document
 	scope    *scope
 	// path is the block's kind within its parents: "fleet.scaling".
@@ -53,7 +54,7 @@ func (b *body) value(name string) (cty.Value, *hclsyntax.Attribute, bool) {
 	if attribute == nil {
 		return cty.NilVal, nil, false
 	}
-	value, ok := b.scope.evaluate(b.collector, attribute.Expr, b.where)
+	value, ok := b.scope.evaluate(b.Collector, attribute.Expr, b.where)
 	if !ok || value.IsNull() {
 		return cty.NilVal, attribute, false
 	}
@@ -64,12 +65,12 @@ func (b *body) value(name string) (cty.Value, *hclsyntax.Attribute, bool) {
 // that would do.
 func (b *body) need(name, example string) {
 	if b.syntax.Attributes[name] == nil {
-		b.fail(b.header, b.where, fmt.Sprintf("%q is missing", name),
+		b.Fail(b.header, b.where, fmt.Sprintf("%q is missing", name),
 			fmt.Sprintf("It is required in %s. For example: %s", b.where, example))
 		return
 	}
 	if b.isNull(name) {
-		b.fail(b.syntax.Attributes[name].Expr.Range(), b.where, fmt.Sprintf("%q can't be null", name),
+		b.Fail(b.syntax.Attributes[name].Expr.Range(), b.where, fmt.Sprintf("%q can't be null", name),
 			fmt.Sprintf("It is required in %s. For example: %s", b.where, example))
 	}
 }
@@ -88,7 +89,7 @@ func (b *body) isNull(name string) bool {
 		slices.Contains(blockRoots, reference.Traversal.RootName()) {
 		return false // a block, or an error that is told elsewhere
 	}
-	value, ok := b.scope.evaluate(newCollector(), attribute.Expr, "")
+	value, ok := b.scope.evaluate(diagnostic.NewCollector(), attribute.Expr, "")
 	return ok && value.IsNull()
 }
 
@@ -96,8 +97,8 @@ func (b *body) isNull(name string) bool {
 func (b *body) single(blockType string) *body {
 	found := b.children(blockType)
 	for _, extra := range found[min(1, len(found)):] {
-		b.fail(extra.header, b.where, fmt.Sprintf("Duplicate %s block", blockType),
-			fmt.Sprintf("The first one is at %s. Put both into one.", place(found[0].header)))
+		b.Fail(extra.header, b.where, fmt.Sprintf("Duplicate %s block", blockType),
+			fmt.Sprintf("The first one is at %s. Put both into one.", diagnostic.Place(found[0].header)))
 	}
 	if len(found) == 0 {
 		return nil
@@ -115,7 +116,7 @@ func (b *body) children(blockType string, labels ...string) []*body {
 			continue
 		}
 		child := &body{
-			document: b.document, collector: b.collector, scope: b.scope, labels: block.Labels,
+			document: b.document, Collector: b.Collector, scope: b.scope, labels: block.Labels,
 			header: block.DefRange(), syntax: block.Body, where: blockName(block), path: block.Type,
 		}
 		if b.where != "" {
@@ -135,10 +136,10 @@ func (b *body) labelled(block *hclsyntax.Block, want []string) bool {
 		for _, label := range want {
 			form += fmt.Sprintf(" %q", label)
 		}
-		b.fail(
+		b.Fail(
 			block.DefRange(),
 			b.where,
-			fmt.Sprintf("The block %q needs %s, has %s", block.Type, counted(len(want), "label"), numberWord(len(block.Labels))),
+			fmt.Sprintf("The block %q needs %s, has %s", block.Type, diagnostic.Counted(len(want), "label"), diagnostic.NumberWord(len(block.Labels))),
 			fmt.Sprintf("Write: %s { … }", form),
 		)
 		return false
@@ -146,7 +147,7 @@ func (b *body) labelled(block *hclsyntax.Block, want []string) bool {
 	fine := true
 	for i, label := range block.Labels {
 		if !fleet.ValidName(label) {
-			b.fail(block.LabelRanges[i], b.where, fmt.Sprintf("Invalid name %q", clip(label)), nameForm)
+			b.Fail(block.LabelRanges[i], b.where, fmt.Sprintf("Invalid name %q", diagnostic.Clip(label)), nameForm)
 			fine = false
 		}
 	}
@@ -164,7 +165,7 @@ func (b *body) close() {
 		if slices.Contains(b.blocks, name) {
 			detail = fmt.Sprintf("%q is a block. Write: %s { … } without an equals sign.", name, name)
 		}
-		b.fail(
+		b.Fail(
 			attribute.NameRange,
 			b.where,
 			fmt.Sprintf("Unexpected attribute %q", name),
@@ -175,14 +176,14 @@ func (b *body) close() {
 		if slices.Contains(b.blocks, block.Type) {
 			continue
 		}
-		if b.full() {
+		if b.Full() {
 			continue
 		}
 		detail := didYouMean(block.Type, "blocks", b.blocks)
 		if slices.Contains(b.attributes, block.Type) {
 			detail = fmt.Sprintf("%q is an attribute. Write: %s = … with an equals sign.", block.Type, block.Type)
 		}
-		b.fail(
+		b.Fail(
 			block.TypeRange,
 			b.where,
 			fmt.Sprintf("Unexpected block %q", block.Type),
@@ -218,7 +219,7 @@ func (b *body) at(name string) hcl.Range {
 func blockName(block *hclsyntax.Block) string {
 	name := block.Type
 	for _, label := range block.Labels {
-		name += fmt.Sprintf(" %q", clip(label))
+		name += fmt.Sprintf(" %q", diagnostic.Clip(label))
 	}
 	return name
 }

@@ -27,14 +27,14 @@ func (b *body) asNumber(label, want string, value cty.Value, expr hclsyntax.Expr
 	}
 	number := converted.AsBigFloat()
 	if double, _ := number.Float64(); number.IsInf() || double > 1e300 || double < -1e300 {
-		b.fail(expr.Range(), b.where, fmt.Sprintf("%q is not a finite number", label), "Expected "+want+".")
+		b.Fail(expr.Range(), b.where, fmt.Sprintf("%q is not a finite number", label), "Expected "+want+".")
 		return nil, false
 	}
 	return number, true
 }
 
 func (b *body) wrongType(label, want string, got cty.Value, expr hclsyntax.Expression) {
-	b.fail(expr.Range(), b.where, fmt.Sprintf("%q has the wrong type", label),
+	b.Fail(expr.Range(), b.where, fmt.Sprintf("%q has the wrong type", label),
 		fmt.Sprintf("Expected %s, got %s.", want, kindOf(got)))
 }
 

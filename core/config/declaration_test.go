@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -47,7 +48,7 @@ func sample() string {
 	return text.String()
 }
 
-func loadSample(text string, variables ...string) (*Loaded, Diagnostics) {
+func loadSample(text string, variables ...string) (*Loaded, diagnostic.List) {
 	return Load([]Source{{Name: "sample.hcl", Bytes: []byte(text)}}, Variables{Assignments: variables}, localSchemas{})
 }
 
@@ -197,7 +198,7 @@ func TestUndeclaredAttributeIsRefused(t *testing.T) {
 			_, found := loadSample(string(file.Bytes()))
 			if !slices.ContainsFunc(
 				found,
-				func(d Diagnostic) bool { return strings.Contains(d.Summary, attribute.Name+"_of_no_use") },
+				func(d diagnostic.Diagnostic) bool { return strings.Contains(d.Summary, attribute.Name+"_of_no_use") },
 			) {
 				t.Errorf("%s took an attribute that the reference doesn't have: %v", block.Path, found)
 			}

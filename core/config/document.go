@@ -8,13 +8,16 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
 // document is the files that are read together: what was found wrong with them, what
 // their expressions may refer to, and what is known of the blocks that they may hold.
 type document struct {
-	*collector
+	*diagnostic.Collector
 	scope  *scope
 	parser *parser
 	// language is nil where the files aren't fleet files.
@@ -29,7 +32,7 @@ type document struct {
 // newDocument is an empty document of a language; nil: of none.
 func newDocument(of *language) *document {
 	return &document{
-		collector: newCollector(), scope: newScope(), parser: &parser{}, language: of,
+		Collector: diagnostic.NewCollector(), scope: newScope(), parser: &parser{}, language: of,
 		notYet: map[string]*notYet{}, defaults: map[string]cty.Value{},
 	}
 }
@@ -47,7 +50,7 @@ func (d *document) parseAll(sources []Source) (*body, bool) {
 	}
 	d.scope.allowStepsFor(size)
 	if size > MaxSourceBytes {
-		d.fail(
+		d.Fail(
 			header,
 			"",
 			"The fleet files are too large",
@@ -56,7 +59,7 @@ func (d *document) parseAll(sources []Source) (*body, bool) {
 		return nil, false
 	}
 	for i, source := range sources {
-		parsed, ok := d.parser.parse(d.collector, source)
+		parsed, ok := d.parser.parse(d.Collector, source)
 		if !ok {
 			fine = false
 			continue
@@ -67,11 +70,11 @@ func (d *document) parseAll(sources []Source) (*body, bool) {
 		all.Blocks = append(all.Blocks, parsed.Blocks...)
 		for _, attribute := range inTextOrder(parsed.Attributes) {
 			fine = false
-			d.fail(attribute.NameRange, "", fmt.Sprintf("Unexpected attribute %q", attribute.Name),
+			d.Fail(attribute.NameRange, "", fmt.Sprintf("Unexpected attribute %q", attribute.Name),
 				"Only blocks are allowed at the top of a file. Put values to refer to into locals { … }.")
 		}
 	}
-	return &body{document: d, collector: d.collector, scope: d.scope, header: header, syntax: all}, fine
+	return &body{document: d, Collector: d.Collector, scope: d.scope, header: header, syntax: all}, fine
 }
 
 func (d *document) parsedDefault(text string) (cty.Value, error) {

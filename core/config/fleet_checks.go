@@ -35,7 +35,7 @@ func (l *loader) checkFleet(block *body, written *fleetBlock, f fleet.RunnerFlee
 	if f.Protected {
 		l.checkProtected(block, f)
 	} else if f.Class.Signing {
-		l.warn(
+		l.Warn(
 			block.at("capacity_class"),
 			block.where,
 			"A fleet that signs isn't protected",
@@ -52,7 +52,7 @@ func (l *loader) checkFleet(block *body, written *fleetBlock, f fleet.RunnerFlee
 // say.
 func (l *loader) checkForecast(block *body, f fleet.RunnerFleet) {
 	if slices.Contains(forecast.Models(), f.Forecast) && !f.Protected && block.syntax.Attributes["scheduler"] == nil {
-		l.warn(
+		l.Warn(
 			block.header,
 			block.where,
 			"forecast has no effect without scheduler",
@@ -65,7 +65,7 @@ func (l *loader) checkForecast(block *body, f fleet.RunnerFleet) {
 func (l *loader) checkProtected(block *body, f fleet.RunnerFleet) {
 	const why = "A protected fleet signs: its instances neither come and go with demand nor can be taken away. "
 	if f.Lifetime == fleet.LifetimePreemptible {
-		l.fail(
+		l.Fail(
 			block.at("lifetime_class"),
 			block.where,
 			"A protected fleet can't be preemptible",
@@ -73,7 +73,7 @@ func (l *loader) checkProtected(block *body, f fleet.RunnerFleet) {
 		)
 	}
 	if f.Scaling.ScaleToZero {
-		l.fail(
+		l.Fail(
 			block.within("scaling.scale_to_zero"),
 			block.where,
 			"A protected fleet can't go to zero",
@@ -81,7 +81,7 @@ func (l *loader) checkProtected(block *body, f fleet.RunnerFleet) {
 		)
 	}
 	if len(f.Scaling.Schedules) > 0 {
-		l.fail(
+		l.Fail(
 			block.within("scaling"),
 			block.where,
 			"A protected fleet can't have schedules",
@@ -89,7 +89,7 @@ func (l *loader) checkProtected(block *body, f fleet.RunnerFleet) {
 		)
 	}
 	if f.Forecast != (fleet.Forecast{}) {
-		l.fail(
+		l.Fail(
 			block.header,
 			block.where,
 			"A protected fleet can't follow a forecast",
@@ -122,7 +122,7 @@ func (l *loader) checkSpread() {
 			continue
 		}
 		block := l.fleetBlocks[first.Address]
-		l.warn(
+		l.Warn(
 			block.within("placement.spread"),
 			block.where,
 			"Nothing to spread over: only one provider is named",
@@ -167,7 +167,7 @@ func (l *loader) checkCurrencies() {
 		}
 		if before.currency != money.Currency {
 			block := l.fleetBlocks[f.Address]
-			l.fail(
+			l.Fail(
 				block.header,
 				block.where,
 				fmt.Sprintf("Two currencies in one class: %s and %s", before.currency, money.Currency),

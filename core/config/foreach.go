@@ -5,6 +5,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -24,7 +25,7 @@ func (l *loader) forEach(block *body) []forEachElement {
 	value, attribute, ok := block.value("for_each")
 	switch {
 	case !ok && block.isNull("for_each"):
-		l.fail(
+		l.Fail(
 			block.at("for_each"),
 			block.where,
 			"for_each can't be null",
@@ -36,7 +37,7 @@ func (l *loader) forEach(block *body) []forEachElement {
 	case isMapping(value),
 		value.Type().IsSetType() && (value.Type().ElementType() == cty.String || value.LengthInt() == 0):
 	case isSequence(value) && !value.Type().IsSetType():
-		l.fail(
+		l.Fail(
 			attribute.Expr.Range(),
 			block.where,
 			"for_each can't be a list",
@@ -48,7 +49,7 @@ func (l *loader) forEach(block *body) []forEachElement {
 		return nil
 	}
 	if value.LengthInt() > maxFleets {
-		l.fail(
+		l.Fail(
 			attribute.Expr.Range(),
 			block.where,
 			"Too many fleets",
@@ -60,7 +61,7 @@ func (l *loader) forEach(block *body) []forEachElement {
 	for it := value.ElementIterator(); it.Next(); {
 		key, element := it.Element()
 		if key.IsNull() || key.Type() != cty.String {
-			l.fail(attribute.Expr.Range(), block.where, "A key of for_each is null", "Leave it out of the set.")
+			l.Fail(attribute.Expr.Range(), block.where, "A key of for_each is null", "Leave it out of the set.")
 			continue
 		}
 		name := key.AsString()
@@ -69,10 +70,10 @@ func (l *loader) forEach(block *body) []forEachElement {
 			if item, found := objectItem(attribute.Expr, name); found {
 				at = item.KeyExpr.Range()
 			}
-			l.fail(
+			l.Fail(
 				at,
 				block.where,
-				fmt.Sprintf("%q can't be a key of for_each", clip(name)),
+				fmt.Sprintf("%q can't be a key of for_each", diagnostic.Clip(name)),
 				"Keys become part of addresses: they begin with a letter or digit and hold letters, digits, '.', '-' and '_', at "+
 					"most 63 of them.",
 			)

@@ -6,16 +6,18 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 )
 
 // Format gives a fleet file's text in normal form: two spaces for each level,
 // equals signs in a column, one line break at the end. Comments and blank lines
 // stay, and so does the meaning: only the space between words changes. Text that
 // doesn't parse is not touched; the diagnostics say why.
-func Format(source Source) ([]byte, Diagnostics) {
-	report := newCollector()
+func Format(source Source) ([]byte, diagnostic.List) {
+	report := diagnostic.NewCollector()
 	if _, ok := new(parser).parse(report, source); !ok {
-		return nil, report.sorted()
+		return nil, report.Sorted()
 	}
 	if len(bytes.TrimSpace(source.Bytes)) == 0 {
 		return []byte{}, nil
@@ -33,13 +35,13 @@ func Format(source Source) ([]byte, Diagnostics) {
 		}
 		formatted = next
 	}
-	report.warn(
+	report.Warn(
 		hcl.Range{Filename: source.Name, Start: hcl.InitialPos, End: hcl.InitialPos},
 		"",
 		"The file can't be formatted",
 		"Something in it has no normal form. It is left as it is; that is a fault of forgeyard-fleet.",
 	)
-	return source.Bytes, report.sorted()
+	return source.Bytes, report.Sorted()
 }
 
 // sameWords says whether two texts are the same but for space between words.

@@ -13,6 +13,7 @@ import (
 	"github.com/adhocore/gronx"
 	"github.com/hashicorp/go-version"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/schedule"
 )
 
@@ -118,7 +119,7 @@ func cronForm(text string) (noun, advice string) {
 	noun = "cron expression"
 	fields := strings.Fields(text)
 	if len(fields) != 5 {
-		return noun, fmt.Sprintf("It has %s. %s", counted(len(fields), "field"), form)
+		return noun, fmt.Sprintf("It has %s. %s", diagnostic.Counted(len(fields), "field"), form)
 	}
 	for i, field := range fields {
 		if written, instead := cronFields[i].unwrapped(field); instead != "" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -42,17 +43,17 @@ func (l *loader) checkRef(block *body, key, ref string) {
 		at = item.KeyExpr.Range()
 	}
 	if !refKeyForm.MatchString(key) {
-		l.fail(
+		l.Fail(
 			at,
 			block.where,
-			fmt.Sprintf("Invalid provider %q in refs", clip(key)),
+			fmt.Sprintf("Invalid provider %q in refs", diagnostic.Clip(key)),
 			"References are listed by PLUGIN.NAME of a provider block, such as \"aws.frankfurt\", or by PLUGIN for all of "+
 				"its blocks.",
 		)
 		return
 	}
 	if ref == "" {
-		l.fail(
+		l.Fail(
 			at,
 			block.where,
 			fmt.Sprintf("The reference for %q is empty", key),
@@ -66,7 +67,7 @@ func (l *loader) checkRef(block *body, key, ref string) {
 		known, subject = l.scope.names["provider"], key
 	}
 	if !slices.Contains(known, subject) {
-		l.warn(at, block.where, fmt.Sprintf("The reference for %q is never used", key),
+		l.Warn(at, block.where, fmt.Sprintf("The reference for %q is never used", key),
 			strings.TrimSpace(fmt.Sprintf("No such provider is declared. %s", didYouMean(subject, "providers", known))))
 	}
 }
@@ -90,7 +91,7 @@ func (l *loader) imageFor(block *body, name string, provider fleet.ProviderAddre
 		if len(found.refs) > 0 {
 			detail += fmt.Sprintf(" It has: %s.", quotedList(slices.Sorted(maps.Keys(found.refs))))
 		}
-		l.fail(at, block.where, fmt.Sprintf("The image %q can't be used with provider.%s", name, provider),
+		l.Fail(at, block.where, fmt.Sprintf("The image %q can't be used with provider.%s", name, provider),
 			detail+fmt.Sprintf(" Add to the image: %q = \"…\"", provider))
 	}
 	return result

@@ -5,6 +5,8 @@ import (
 	"math/big"
 
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 )
 
 // kindOf is a value's kind in a user's words.
@@ -14,7 +16,7 @@ func kindOf(value cty.Value) string {
 	}
 	switch kind := value.Type(); {
 	case kind == cty.String:
-		return fmt.Sprintf("the string %q", clip(value.AsString()))
+		return fmt.Sprintf("the string %q", diagnostic.Clip(value.AsString()))
 	case kind == cty.Number:
 		return "the number " + numberText(value.AsBigFloat())
 	case kind == cty.Bool:

@@ -8,6 +8,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 )
 
 // Limits that keep the parser, which recurses and keeps about a hundred bytes
@@ -22,9 +24,9 @@ const (
 )
 
 // withinLimits says whether the parser may see text; what isn't is reported.
-func (p *parser) withinLimits(c *collector, name string, text []byte) bool {
+func (p *parser) withinLimits(c *diagnostic.Collector, name string, text []byte) bool {
 	if at, bad := firstInvalidUTF8(text); bad {
-		c.fail(positionOf(name, text, at), "", "The file is not UTF-8 text",
+		c.Fail(positionOf(name, text, at), "", "The file is not UTF-8 text",
 			"Fleet files are UTF-8. This byte belongs to no character; save the file as UTF-8, or move it away if it isn't a "+
 				"fleet file.")
 		return false
@@ -33,10 +35,10 @@ func (p *parser) withinLimits(c *collector, name string, text []byte) bool {
 	return p.wordsWithinLimit(c, name)
 }
 
-func (p *parser) wordsWithinLimit(c *collector, name string) bool {
+func (p *parser) wordsWithinLimit(c *diagnostic.Collector, name string) bool {
 	if p.words > maxWords {
 		start := hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos}
-		c.fail(start, "", "The fleet files are too large",
+		c.Fail(start, "", "The fleet files are too large",
 			fmt.Sprintf("They hold more than %d words and symbols together. Is one of them not a fleet file?", maxWords))
 		return false
 	}
@@ -46,7 +48,7 @@ func (p *parser) wordsWithinLimit(c *collector, name string) bool {
 // shallowPiece says whether the parser may see a piece of text. The lexer, which
 // the parser runs again, is only asked where a look at the bytes leaves doubt:
 // running it twice on everything was half of what a load cost.
-func shallowPiece(c *collector, name string, piece []byte, start hcl.Pos) bool {
+func shallowPiece(c *diagnostic.Collector, name string, piece []byte, start hcl.Pos) bool {
 	if nestingAtMost(piece) <= maxDepth && !mayHoldHugeNumber(piece) {
 		return true
 	}
@@ -106,7 +108,7 @@ func isDigit(b byte) bool { return b >= '0' && b <= '9' }
 // shallow follows the lexer's tokens, which are exactly what the parser sees.
 // Brackets nest; so do operators, indexes and template directives that follow
 // one another without a comma or the end of the line between them.
-func shallow(c *collector, tokens hclsyntax.Tokens) bool {
+func shallow(c *diagnostic.Collector, tokens hclsyntax.Tokens) bool {
 	type level struct {
 		bracket hclsyntax.TokenType
 		chain   int
@@ -149,7 +151,7 @@ func shallow(c *collector, tokens hclsyntax.Tokens) bool {
 			hclsyntax.TokenEqual, hclsyntax.TokenEOF:
 		case hclsyntax.TokenNumberLit:
 			if !modestNumber(string(token.Bytes)) {
-				c.fail(token.Range, "", "The number is too large", "Numbers have at most 64 digits and an exponent of at most 300.")
+				c.Fail(token.Range, "", "The number is too large", "Numbers have at most 64 digits and an exponent of at most 300.")
 				fine = false
 			}
 		default:
@@ -157,7 +159,7 @@ func shallow(c *collector, tokens hclsyntax.Tokens) bool {
 			depth++
 		}
 		if depth > maxDepth {
-			c.fail(token.Range, "", "The nesting is too deep",
+			c.Fail(token.Range, "", "The nesting is too deep",
 				fmt.Sprintf("Brackets and operators may nest %d deep. Give a part of the expression its own name in a "+
 					"locals block.", maxDepth))
 			return false

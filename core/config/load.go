@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -35,16 +36,16 @@ type Loaded struct {
 // Load reads a definition. Loaded is nil where the diagnostics hold an error.
 // All errors of all files come at once, but text that doesn't parse stops the
 // rest: after it every reference would look wrong.
-func Load(sources []Source, variables Variables, schemas SchemaSource) (*Loaded, Diagnostics) {
+func Load(sources []Source, variables Variables, schemas SchemaSource) (*Loaded, diagnostic.List) {
 	l := newLoader()
 	l.schemas = schemas
 	root, ok := l.parseAll(sources)
 	if !ok {
-		return nil, l.sorted()
+		return nil, l.Sorted()
 	}
 	l.readDefinition(root, variables)
 	root.close()
-	diagnostics := l.sorted()
+	diagnostics := l.Sorted()
 	if diagnostics.HasErrors() {
 		return nil, diagnostics
 	}
@@ -212,4 +213,4 @@ func (l *loader) readManager(block *body) {
 
 // NoEffectYet warns, once for each kind, of what the files use and this version
 // only reads and stores. Each warning stands at the first use.
-func (l *Loaded) NoEffectYet() Diagnostics { return l.document.noEffectYet() }
+func (l *Loaded) NoEffectYet() diagnostic.List { return l.document.noEffectYet() }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 )
 
 // localValues evaluates locals in the order of their references.
@@ -26,8 +28,8 @@ func (l *loader) readLocals(blocks []*body) cty.Value {
 		for _, attribute := range inTextOrder(block.syntax.Attributes) {
 			block.attribute(attribute.Name)
 			if first, twice := locals.declared[attribute.Name]; twice {
-				l.fail(attribute.NameRange, block.where, fmt.Sprintf("The local value %q is declared twice", attribute.Name),
-					fmt.Sprintf("The first one is at %s. Remove or rename one of them.", place(first.NameRange)))
+				l.Fail(attribute.NameRange, block.where, fmt.Sprintf("The local value %q is declared twice", attribute.Name),
+					fmt.Sprintf("The first one is at %s. Remove or rename one of them.", diagnostic.Place(first.NameRange)))
 				continue
 			}
 			locals.declared[attribute.Name] = attribute
@@ -53,7 +55,7 @@ func (l *localValues) resolve(name string) cty.Value {
 		return cty.DynamicVal
 	}
 	if len(l.path) >= maxDepth {
-		l.fail(attribute.NameRange, "locals", "The local values depend on each other too deeply",
+		l.Fail(attribute.NameRange, "locals", "The local values depend on each other too deeply",
 			fmt.Sprintf("A chain of references may be %d long.", maxDepth))
 		return cty.DynamicVal
 	}
@@ -76,12 +78,12 @@ func (l *localValues) evaluateLocal(attribute *hclsyntax.Attribute, needed map[s
 	variables := maps.Clone(l.scope.context.Variables)
 	variables["local"] = cty.ObjectVal(needed)
 	inside := l.scope.within(variables)
-	value, ok := inside.evaluateMarked(l.collector, attribute.Expr, "locals")
+	value, ok := inside.evaluateMarked(l.Collector, attribute.Expr, "locals")
 	if !ok {
 		return cty.DynamicVal
 	}
 	if why := tooLarge(value); why != "" {
-		l.fail(attribute.Expr.Range(), "locals", fmt.Sprintf("The local value %q is too large", attribute.Name), why)
+		l.Fail(attribute.Expr.Range(), "locals", fmt.Sprintf("The local value %q is too large", attribute.Name), why)
 		return cty.DynamicVal
 	}
 	return value
@@ -96,6 +98,6 @@ func (l *localValues) reportCycle(cycle []string) {
 	for _, name := range append(ordered, ordered[0]) {
 		chain = append(chain, "local."+name)
 	}
-	l.fail(l.declared[ordered[0]].Range(), "locals", "These local values refer to each other in a cycle",
+	l.Fail(l.declared[ordered[0]].Range(), "locals", "These local values refer to each other in a cycle",
 		strings.Join(chain, " → ")+". Write one of them without the others.")
 }

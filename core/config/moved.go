@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -20,8 +21,8 @@ type removal struct {
 
 // RemovesNothing warns of removed blocks for fleets that aren't among the known
 // ones: they never were, or are gone already.
-func (l *Loaded) RemovesNothing(known []fleet.FleetAddress) Diagnostics {
-	report := l.document.sameTexts()
+func (l *Loaded) RemovesNothing(known []fleet.FleetAddress) diagnostic.List {
+	report := l.document.SameTexts()
 	names := make([]string, len(known))
 	for n, address := range known {
 		names[n] = string(address)
@@ -34,14 +35,14 @@ func (l *Loaded) RemovesNothing(known []fleet.FleetAddress) Diagnostics {
 		if near := nearest(string(address), names); near != "" {
 			detail += fmt.Sprintf(" Did you mean %s?", near)
 		}
-		report.warn(
+		report.Warn(
 			l.removed[address].at,
 			l.removed[address].where,
 			fmt.Sprintf("No fleet %s to remove", fleetText(address)),
 			detail,
 		)
 	}
-	return report.sorted()
+	return report.Sorted()
 }
 
 // readRemoved reads the removed blocks: removal is written down, never inferred
@@ -58,11 +59,11 @@ func (l *loader) readRemoved(blocks []*body) {
 		address, attribute := written.From, block.syntax.Attributes["from"]
 		switch before := first[address]; {
 		case l.fleetBlocks[address] != nil:
-			l.fail(attribute.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is declared and removed", fleetText(address)),
+			l.Fail(attribute.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is declared and removed", fleetText(address)),
 				fmt.Sprintf("Delete the block fleet %q, or this removed block.", address.Block()))
 		case before != nil:
-			l.fail(attribute.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is removed twice", fleetText(address)),
-				fmt.Sprintf("The first removed block is at %s. Delete one of them.", place(before.header)))
+			l.Fail(attribute.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is removed twice", fleetText(address)),
+				fmt.Sprintf("The first removed block is at %s. Delete one of them.", diagnostic.Place(before.header)))
 		default:
 			first[address] = block
 			l.removals[address] = removal{block.where, attribute.Expr.Range()}
@@ -103,17 +104,17 @@ func (l *loader) readMoved(blocks []*body) {
 		fromAt, toAt := block.syntax.Attributes["from"], block.syntax.Attributes["to"]
 		switch before := moves[from]; {
 		case from == to:
-			l.fail(
+			l.Fail(
 				toAt.Expr.Range(),
 				block.where,
 				"A fleet can't be moved to itself",
 				"from is the old address, to the new one.",
 			)
 		case before != nil:
-			l.fail(fromAt.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is moved twice", fleetText(from)),
-				fmt.Sprintf("The first moved block is at %s. Delete one of them.", place(before.header)))
+			l.Fail(fromAt.Expr.Range(), block.where, fmt.Sprintf("The fleet %s is moved twice", fleetText(from)),
+				fmt.Sprintf("The first moved block is at %s. Delete one of them.", diagnostic.Place(before.header)))
 		case l.fleetBlocks[from] != nil:
-			l.fail(
+			l.Fail(
 				fromAt.Expr.Range(),
 				block.where,
 				fmt.Sprintf("The fleet %s is declared and moved away", fleetText(from)),
@@ -123,7 +124,7 @@ func (l *loader) readMoved(blocks []*body) {
 				),
 			)
 		case slices.Contains(l.definition.Removed, from):
-			l.fail(
+			l.Fail(
 				fromAt.Expr.Range(),
 				block.where,
 				fmt.Sprintf("The fleet %s is moved and removed", fleetText(from)),
@@ -148,14 +149,14 @@ func (l *loader) followMoves(order []*moveBlock, moves map[fleet.FleetAddress]*m
 	into := map[fleet.FleetAddress]*moveBlock{}
 	for _, one := range order {
 		if before := into[one.to]; before != nil {
-			l.fail(
+			l.Fail(
 				one.at.Expr.Range(),
 				one.where,
 				fmt.Sprintf("Two fleets are moved to %s", one.to),
 				fmt.Sprintf(
 					"The first moved block is at %s. A fleet takes over the instances of one other; remove the other one with a "+
 						"removed block.",
-					place(before.header),
+					diagnostic.Place(before.header),
 				),
 			)
 			continue
@@ -172,7 +173,7 @@ func (l *loader) followMoves(order []*moveBlock, moves map[fleet.FleetAddress]*m
 		}
 		if l.fleetBlocks[target] == nil {
 			if !slices.Contains(l.definition.Removed, target) && moves[one.to] == nil {
-				l.fail(one.at.Expr.Range(), one.where, fmt.Sprintf("Unknown fleet %s", fleetText(target)), l.moveTargets(target))
+				l.Fail(one.at.Expr.Range(), one.where, fmt.Sprintf("Unknown fleet %s", fleetText(target)), l.moveTargets(target))
 			}
 			continue
 		}
@@ -204,7 +205,7 @@ func (l *loader) reportMoveCycle(start *moveBlock, moves map[fleet.FleetAddress]
 		chain[i] = string(address)
 	}
 	block := moves[ordered[0]]
-	l.fail(
+	l.Fail(
 		block.header,
 		block.where,
 		"These fleets are moved in a cycle",

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 )
 
 // notYet is the use of something that is read and stored, and does nothing yet.
@@ -58,15 +60,15 @@ func (b *body) note(path, sentence string, at hcl.Range) {
 
 // noEffectYet warns, once for each kind, of what the files use and this version
 // only reads and stores. Each warning stands at the first use.
-func (d *document) noEffectYet() Diagnostics {
-	report := d.sameTexts()
+func (d *document) noEffectYet() diagnostic.List {
+	report := d.SameTexts()
 	for path, one := range d.notYet {
 		detail := one.sentence
 		if more := len(one.places) - 1; more > 0 {
-			detail += fmt.Sprintf(" It is used in %s more.", counted(more, "place"))
+			detail += fmt.Sprintf(" It is used in %s more.", diagnostic.Counted(more, "place"))
 		}
-		report.warn(one.first, one.where, fmt.Sprintf("%s is read and stored, and has no effect yet", path), detail)
+		report.Warn(one.first, one.where, fmt.Sprintf("%s is read and stored, and has no effect yet", path), detail)
 	}
-	list := report.sorted()
+	list := report.Sorted()
 	return slices.Clip(list)
 }

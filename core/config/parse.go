@@ -7,6 +7,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 )
 
 // smallestPiece is how much text the parser sees at once where blocks are
@@ -22,8 +24,8 @@ type parser struct {
 }
 
 // parse gives a file's syntax tree, or reports why there is none.
-func (p *parser) parse(report *collector, source Source) (*hclsyntax.Body, bool) {
-	report.addText(source.Name, source.Bytes)
+func (p *parser) parse(report *diagnostic.Collector, source Source) (*hclsyntax.Body, bool) {
+	report.AddText(source.Name, source.Bytes)
 	if !p.withinLimits(report, source.Name, source.Bytes) {
 		return nil, false
 	}
@@ -31,14 +33,14 @@ func (p *parser) parse(report *collector, source Source) (*hclsyntax.Body, bool)
 }
 
 // parseExpression is parse for a text that is one expression.
-func (p *parser) parseExpression(report *collector, source Source) (hclsyntax.Expression, bool) {
-	report.addText(source.Name, source.Bytes)
+func (p *parser) parseExpression(report *diagnostic.Collector, source Source) (hclsyntax.Expression, bool) {
+	report.AddText(source.Name, source.Bytes)
 	if !p.withinLimits(report, source.Name, source.Bytes) ||
 		!shallowPiece(report, source.Name, source.Bytes, hcl.InitialPos) {
 		return nil, false
 	}
 	expr, problems := hclsyntax.ParseExpression(source.Bytes, source.Name, hcl.InitialPos)
-	report.addParser(problems, "")
+	report.AddParser(problems, "")
 	return expr, !problems.HasErrors()
 }
 
@@ -49,7 +51,7 @@ func (p *parser) parseExpression(report *collector, source Source) (hclsyntax.Ex
 // piece ends with something open, which is an error, and is tried again with
 // more text. So a piece that parses is what a parser of the whole text would
 // have seen, and what is wrong is told as it would tell it.
-func (p *parser) parseText(c *collector, name string, text []byte) (*hclsyntax.Body, bool) {
+func (p *parser) parseText(c *diagnostic.Collector, name string, text []byte) (*hclsyntax.Body, bool) {
 	whole := &hclsyntax.Body{Attributes: hclsyntax.Attributes{}}
 	fine := true
 	for start := hcl.InitialPos; start.Byte < len(text); {
@@ -65,14 +67,14 @@ func (p *parser) parseText(c *collector, name string, text []byte) (*hclsyntax.B
 
 // parsePiece is the shortest piece at start that can be read by itself, or the
 // report of why none can.
-func (p *parser) parsePiece(c *collector, name string, text []byte, start hcl.Pos) ([]byte, *hclsyntax.Body, bool) {
-	report := c.sameTexts()
+func (p *parser) parsePiece(c *diagnostic.Collector, name string, text []byte, start hcl.Pos) ([]byte, *hclsyntax.Body, bool) {
+	report := c.SameTexts()
 	size := smallestPiece
 	for tries := 1; ; tries++ {
 		piece := pieceOf(text[start.Byte:], size)
 		if countWords(piece) > maxPieceWords {
-			if report.count() == 0 {
-				report.fail(
+			if report.Count() == 0 {
+				report.Fail(
 					hcl.Range{Filename: name, Start: start, End: start},
 					"",
 					"A part of the fleet files is too large",
@@ -82,21 +84,21 @@ func (p *parser) parsePiece(c *collector, name string, text []byte, start hcl.Po
 					),
 				)
 			}
-			c.takeOver(report)
+			c.TakeOver(report)
 			return nil, nil, false
 		}
 		last := start.Byte+len(piece) == len(text)
-		report = c.sameTexts()
+		report = c.SameTexts()
 		if shallowPiece(report, name, piece, start) {
 			file, problems := hclsyntax.ParseConfig(piece, name, start)
 			if !problems.HasErrors() && file != nil {
-				c.addParser(problems, "")
+				c.AddParser(problems, "")
 				return piece, file.Body.(*hclsyntax.Body), true
 			}
-			report.addParser(problems, "")
+			report.AddParser(problems, "")
 		}
 		if last {
-			c.takeOver(report)
+			c.TakeOver(report)
 			return nil, nil, false
 		}
 		p.words += countWords(piece)
@@ -141,13 +143,13 @@ func positionAfter(start hcl.Pos, piece []byte) hcl.Pos {
 
 // join adds what stands in a piece. Only here can it be seen that an attribute
 // is set in two pieces.
-func join(c *collector, whole, piece *hclsyntax.Body) bool {
+func join(c *diagnostic.Collector, whole, piece *hclsyntax.Body) bool {
 	whole.Blocks = append(whole.Blocks, piece.Blocks...)
 	fine := true
 	for _, attribute := range inTextOrder(piece.Attributes) {
 		if first, twice := whole.Attributes[attribute.Name]; twice {
 			fine = false
-			c.fail(
+			c.Fail(
 				attribute.NameRange,
 				"",
 				"Attribute redefined",

@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 )
 
 // outline is everything that a body holds, with where it stands.
@@ -26,12 +28,12 @@ func outline(body *hclsyntax.Body) []string {
 // sameAsWhole compares reading in pieces with reading whole.
 func sameAsWhole(t *testing.T, text string) {
 	t.Helper()
-	report := newCollector()
+	report := diagnostic.NewCollector()
 	if !new(parser).withinLimits(report, "a.hcl", []byte(text)) || countWords([]byte(text)) > maxPieceWords {
 		return
 	}
 	tokens, _ := hclsyntax.LexConfig([]byte(text), "a.hcl", hcl.InitialPos)
-	if !shallow(newCollector(), tokens) {
+	if !shallow(diagnostic.NewCollector(), tokens) {
 		if _, ok := new(parser).parseText(report, "a.hcl", []byte(text)); ok {
 			t.Fatalf("in pieces, what is too deep was read")
 		}
@@ -40,7 +42,7 @@ func sameAsWhole(t *testing.T, text string) {
 	pieces, ok := new(parser).parseText(report, "a.hcl", []byte(text))
 	whole, problems := hclsyntax.ParseConfig([]byte(text), "a.hcl", hcl.InitialPos)
 	if ok == problems.HasErrors() {
-		t.Fatalf("in pieces %v %v, whole %v", ok, report.sorted(), problems)
+		t.Fatalf("in pieces %v %v, whole %v", ok, report.Sorted(), problems)
 	}
 	if ok {
 		if difference := cmp.Diff(outline(whole.Body.(*hclsyntax.Body)), outline(pieces)); difference != "" {
@@ -87,7 +89,7 @@ func FuzzNesting(f *testing.F) {
 	f.Add("a = 1e9999\nb = 11111111111111111111111111111111111111111111111111111111111111111111111\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		tokens, _ := hclsyntax.LexConfig([]byte(text), "", hcl.InitialPos)
-		if !shallow(newCollector(), tokens) && nestingAtMost([]byte(text)) <= maxDepth && !mayHoldHugeNumber([]byte(text)) {
+		if !shallow(diagnostic.NewCollector(), tokens) && nestingAtMost([]byte(text)) <= maxDepth && !mayHoldHugeNumber([]byte(text)) {
 			t.Fatalf("%q is too deep or has a huge number, and no one would have looked", text)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
 )
@@ -24,12 +25,12 @@ func withOffers(block *body, f fleet.RunnerFleet) []string {
 // checkPlacement looks at where instances may be (spec §114, §115).
 func checkPlacement(b *body, p *placementBlock) {
 	if p.Required && p.Spread == fleet.SpreadNone {
-		b.warn(b.at("required"), b.where, "required has no effect without spread",
+		b.Warn(b.at("required"), b.where, "required has no effect without spread",
 			"It makes the spread a rule. Write spread = \"zone\", \"region\" or \"provider\" as well, or leave it out.")
 	}
 	if p.Required &&
 		(p.Spread == fleet.SpreadZone && len(p.Zones) == 1 || p.Spread == fleet.SpreadRegion && len(p.Regions) == 1) {
-		b.fail(b.at("required"), b.where, fmt.Sprintf("Nothing to spread over: only one %s is allowed", p.Spread),
+		b.Fail(b.at("required"), b.where, fmt.Sprintf("Nothing to spread over: only one %s is allowed", p.Spread),
 			"List more than one, or leave required out.")
 	}
 }
@@ -37,7 +38,7 @@ func checkPlacement(b *body, p *placementBlock) {
 // checkRollout looks at how instances are replaced (spec §66).
 func checkRollout(b *body, r *rolloutBlock) {
 	if r.Surge == 0 && r.Unavailable == 0 {
-		b.fail(b.at("surge"), b.where, "A rollout with surge = 0 and unavailable = 0 can't begin",
+		b.Fail(b.at("surge"), b.where, "A rollout with surge = 0 and unavailable = 0 can't begin",
 			"To replace an instance, the fleet must have one more than wanted for a while (surge), or one fewer (unavailable).")
 	}
 }
@@ -54,12 +55,12 @@ func checkCost(b *body, c *costBlock, of fleet.RunnerFleet) {
 		case currency == "":
 			currency = one.amount.Currency
 		case one.amount.Currency != currency:
-			b.fail(b.at(one.name), b.where, fmt.Sprintf("Two currencies in one fleet: %s and %s", currency, one.amount.Currency),
+			b.Fail(b.at(one.name), b.where, fmt.Sprintf("Two currencies in one fleet: %s and %s", currency, one.amount.Currency),
 				"Amounts aren't converted. Write all of them in one currency.")
 		}
 	}
 	if !c.MaxHourly.IsZero() && c.MaxHourly.Currency == c.Hourly.Currency && c.MaxHourly.Micros < c.Hourly.Micros {
-		b.warn(b.at("max_hourly"), b.where, "max_hourly doesn't pay for one instance",
+		b.Warn(b.at("max_hourly"), b.where, "max_hourly doesn't pay for one instance",
 			fmt.Sprintf("One costs %s an hour, and max_hourly is %s.", c.Hourly, c.MaxHourly))
 	}
 	checkGuardrails(b, c, of)
@@ -74,11 +75,11 @@ func checkGuardrails(b *body, c *costBlock, of fleet.RunnerFleet) {
 		switch {
 		case one.amount.IsZero():
 		case of.Joined:
-			b.warn(b.at(one.name), b.where, one.name+" has no effect where instances are joined manually",
+			b.Warn(b.at(one.name), b.where, one.name+" has no effect where instances are joined manually",
 				"It keeps the manager from creating instances, and it creates none here.")
 			return
 		case c.Hourly.IsZero() && !of.Market && of.Instance != nil: // else its plugin isn't installed yet, and may quote some
-			b.fail(b.at(one.name), b.where, one.name+" needs a price",
+			b.Fail(b.at(one.name), b.where, one.name+" needs a price",
 				"The provider quotes no prices. Write what an instance costs an hour, such as hourly = \"0.192 USD\".")
 			return
 		}
@@ -98,14 +99,14 @@ func checkModel(b *body, f *forecastBlock) {
 	switch {
 	case !b.given("model"):
 	case len(versions) == 0:
-		b.fail(
+		b.Fail(
 			b.at("model"),
 			b.where,
-			fmt.Sprintf("Unknown forecast model %q", clip(f.Model)),
+			fmt.Sprintf("Unknown forecast model %q", diagnostic.Clip(f.Model)),
 			didYouMean(f.Model, "models", names),
 		)
 	case b.given("version") && !slices.Contains(forecast.Models(), fleet.Forecast(*f)):
-		b.fail(b.at("version"), b.where, fmt.Sprintf("Unknown version %d of the model %q", f.Version, f.Model),
+		b.Fail(b.at("version"), b.where, fmt.Sprintf("Unknown version %d of the model %q", f.Version, f.Model),
 			fmt.Sprintf("Valid: %s.", strings.Join(versions, ", ")))
 	}
 }

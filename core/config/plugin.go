@@ -58,7 +58,7 @@ func (l *loader) readInstance(block *body, result *fleet.RunnerFleet) {
 	instance := block.single("instance")
 	if instance == nil {
 		instance = &body{
-			document: l.document, collector: l.collector, scope: l.scope, where: "instance of " + block.where, path: block.path + ".instance",
+			document: l.document, Collector: l.Collector, scope: l.scope, where: "instance of " + block.where, path: block.path + ".instance",
 			header: block.header, syntax: &hclsyntax.Body{},
 		}
 	}
@@ -112,7 +112,7 @@ func (l *loader) setIdentity(block *body, written *admissionBlock, result *fleet
 	}
 	fail := func(summary, detail string) {
 		admission := block.inner["admission"][0]
-		admission.fail(admission.at("identity"), admission.where, summary, detail)
+		admission.Fail(admission.at("identity"), admission.where, summary, detail)
 	}
 	switch known := l.plugins[result.Provider.Plugin()] != nil; {
 	case wanted == fleet.IdentityNone && verifies:
@@ -142,12 +142,12 @@ func (l *loader) setBatch(block *body, size int, result *fleet.RunnerFleet) {
 	name, one := result.Provider.Plugin(), "Leave batch out: each call then makes one instance."
 	switch {
 	case !plugin.Batches:
-		block.fail(block.at("batch"), block.where, fmt.Sprintf("The plugin %q makes no batches", name), one)
+		block.Fail(block.at("batch"), block.where, fmt.Sprintf("The plugin %q makes no batches", name), one)
 	case plugin.MaxBatch > 0 && size > plugin.MaxBatch:
-		block.fail(block.at("batch"), block.where, fmt.Sprintf("Invalid value %d for batch", size),
+		block.Fail(block.at("batch"), block.where, fmt.Sprintf("Invalid value %d for batch", size),
 			fmt.Sprintf("The plugin %q makes at most %d instances by one call.", name, plugin.MaxBatch))
 	case !result.Admission.RequiresIdentity():
-		block.fail(
+		block.Fail(
 			block.at("batch"),
 			block.where,
 			"batch needs identity = \"required\"",
@@ -172,7 +172,7 @@ const installHint = "Run where the fleet files are:\n  forgeyard-fleet plugin in
 func (l *loader) pluginOf(block *body, name string) *plugin {
 	at := block.header
 	if !slices.Contains(l.pluginNames(), name) {
-		l.fail(
+		l.Fail(
 			at,
 			block.where,
 			fmt.Sprintf("The plugin %q is not required", name),
@@ -191,17 +191,17 @@ func (l *loader) pluginOf(block *body, name string) *plugin {
 	}
 	l.plugins[name] = nil
 	if l.schemas == nil {
-		l.fail(at, block.where, fmt.Sprintf("The plugin %q isn't installed", name), installHint)
+		l.Fail(at, block.where, fmt.Sprintf("The plugin %q isn't installed", name), installHint)
 		return nil
 	}
 	schemas, err := l.schemas.Schemas(name)
 	if errors.Is(err, ErrNotInstalled) {
-		l.fail(at, block.where, fmt.Sprintf("The plugin %q isn't installed", name),
+		l.Fail(at, block.where, fmt.Sprintf("The plugin %q isn't installed", name),
 			LockFileName+" has no entry for it. "+installHint)
 		return nil
 	}
 	if err != nil {
-		l.fail(at, block.where, fmt.Sprintf("The plugin %q can't be asked for its attributes", name), words.Capital(err.Error()))
+		l.Fail(at, block.where, fmt.Sprintf("The plugin %q can't be asked for its attributes", name), words.Capital(err.Error()))
 		return nil
 	}
 	l.plugins[name] = newPlugin(schemas)

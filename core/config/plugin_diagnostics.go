@@ -4,43 +4,44 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
 // ProviderDiagnostics puts a plugin's diagnostics of a provider block on the lines
 // that they are about.
-func (l *Loaded) ProviderDiagnostics(address fleet.ProviderAddress, found []fleet.PluginDiagnostic) Diagnostics {
+func (l *Loaded) ProviderDiagnostics(address fleet.ProviderAddress, found []fleet.PluginDiagnostic) diagnostic.List {
 	return l.place(l.providers[address], "provider."+string(address), found)
 }
 
 // InstanceDiagnostics does the same for the instance block of a fleet.
-func (l *Loaded) InstanceDiagnostics(address fleet.FleetAddress, found []fleet.PluginDiagnostic) Diagnostics {
+func (l *Loaded) InstanceDiagnostics(address fleet.FleetAddress, found []fleet.PluginDiagnostic) diagnostic.List {
 	return l.place(l.instances[address], string(address), found)
 }
 
 // SchedulerDiagnostics does the same for what is found out about a scheduler
 // block after it was read.
-func (l *Loaded) SchedulerDiagnostics(address fleet.SchedulerAddress, found []fleet.PluginDiagnostic) Diagnostics {
+func (l *Loaded) SchedulerDiagnostics(address fleet.SchedulerAddress, found []fleet.PluginDiagnostic) diagnostic.List {
 	return l.place(l.schedulers[address], "scheduler."+string(address), found)
 }
 
-func (l *Loaded) place(body blockSource, address string, found []fleet.PluginDiagnostic) Diagnostics {
-	report := l.document.sameTexts()
+func (l *Loaded) place(body blockSource, address string, found []fleet.PluginDiagnostic) diagnostic.List {
+	report := l.document.SameTexts()
 	if body.where == "" {
 		body.where = address
 	}
 	for _, one := range found {
-		severity := Error
+		severity := diagnostic.Error
 		if one.Warning {
-			severity = Warning
+			severity = diagnostic.Warning
 		}
 		at := body.header
 		if body.syntax != nil {
 			at = rangeInBody(body.syntax, body.header, one.Path)
 		}
-		report.add(severity, at, body.where, one.Summary, one.Detail)
+		report.Add(severity, at, body.where, one.Summary, one.Detail)
 	}
-	return report.sorted()
+	return report.Sorted()
 }
 
 // rangeInBody follows a path as far as the text shows it: an attribute that

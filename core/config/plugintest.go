@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -41,23 +42,23 @@ type PluginTest struct {
 }
 
 // LoadPluginTest reads the file for a plugin that describes itself so.
-func LoadPluginTest(source Source, plugin fleet.PluginSchemas) (PluginTest, Diagnostics) {
+func LoadPluginTest(source Source, plugin fleet.PluginSchemas) (PluginTest, diagnostic.List) {
 	l := newLoader()
 	var test PluginTest
 	root, ok := l.parseAll([]Source{source})
 	if !ok {
-		return test, l.sorted()
+		return test, l.Sorted()
 	}
 	providers := root.children("provider", "PLUGIN", "NAME")
 	if len(providers) != 1 {
-		l.fail(root.header, "", fmt.Sprintf("Found %s, want 1", counted(len(providers), "provider block")),
+		l.Fail(root.header, "", fmt.Sprintf("Found %s, want 1", diagnostic.Counted(len(providers), "provider block")),
 			fmt.Sprintf("A plugin is tested with one: provider %q \"test\" { … }", plugin.Name))
-		return test, l.sorted()
+		return test, l.Sorted()
 	}
 	if provider := providers[0]; provider.labels[0] != plugin.Name {
-		l.fail(provider.header, provider.where, fmt.Sprintf("The plugin is called %q", plugin.Name),
+		l.Fail(provider.header, provider.where, fmt.Sprintf("The plugin is called %q", plugin.Name),
 			fmt.Sprintf("The block is for another one. Write: provider %q \"test\" { … }", plugin.Name))
-		return test, l.sorted()
+		return test, l.Sorted()
 	}
 	schemas := newPlugin(plugin)
 	provider := providers[0]
@@ -69,7 +70,7 @@ func LoadPluginTest(source Source, plugin fleet.PluginSchemas) (PluginTest, Diag
 	if instance == nil { // so that required attributes are missed
 		instance = &body{
 			document:  l.document,
-			collector: l.collector,
+			Collector: l.Collector,
 			scope:     l.scope,
 			where:     "instance",
 			path:      "instance",
@@ -84,7 +85,7 @@ func LoadPluginTest(source Source, plugin fleet.PluginSchemas) (PluginTest, Diag
 		readPluginTest(settings, &test)
 	}
 	root.close()
-	return test, l.sorted()
+	return test, l.Sorted()
 }
 
 // testBlock is what a plugin is tested with besides its own blocks.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -25,10 +26,10 @@ func (l *loader) readPolicy(block *body) {
 			plugin, known = name, l.scope.names["provider"]
 		}
 		if !slices.Contains(known, plugin) {
-			block.warn(
+			block.Warn(
 				block.at("providers"),
 				block.where,
-				fmt.Sprintf("Unknown provider %q", clip(name)),
+				fmt.Sprintf("Unknown provider %q", diagnostic.Clip(name)),
 				strings.TrimSpace(
 					"Providers are named by plugin, or by PLUGIN.NAME of a block. "+didYouMean(plugin, "providers", known),
 				),
@@ -38,7 +39,7 @@ func (l *loader) readPolicy(block *body) {
 	for i, entitlement := range written.Entitlements {
 		if len(entitlement.Tenants)+len(entitlement.Projects) == 0 {
 			b := block.inner["entitlement"][i]
-			b.fail(
+			b.Fail(
 				b.header,
 				b.where,
 				"The entitlement names no tenant and no project",
@@ -92,11 +93,11 @@ func (l *loader) checkPolicy(policy fleet.InstallationPolicy) {
 		}
 		block := l.fleetBlocks[f.Address]
 		for _, refusal := range policy.Refusals(*f) {
-			l.fail(block.within(refusal.About), block.where, "The policy doesn't allow "+refusal.What, refusal.Advice)
+			l.Fail(block.within(refusal.About), block.where, "The policy doesn't allow "+refusal.What, refusal.Advice)
 		}
 		entitled := policy.EntitlementsTo(f.Class.Name)
 		if len(entitled) > 0 && !slices.ContainsFunc(entitled, func(e fleet.Entitlement) bool { return e.Serves(f.Scope) }) {
-			l.fail(
+			l.Fail(
 				block.within("scope"),
 				block.where,
 				fmt.Sprintf("The fleet's scope isn't entitled to the class %q", f.Class.Name),
@@ -122,7 +123,7 @@ func (l *loader) checkPolicy(policy fleet.InstallationPolicy) {
 func (l *loader) checkQueue(policy fleet.InstallationPolicy, address fleet.SchedulerAddress, q fleet.SchedulerQueue) {
 	body := l.schedulerBodies[address]
 	if q.Hostile && !policy.RunsHostile(q.Class) {
-		l.fail(
+		l.Fail(
 			body.queueAt(q.Name),
 			body.where,
 			fmt.Sprintf("Hostile jobs can't run on the class %q", q.Class.Name),
@@ -138,7 +139,7 @@ func (l *loader) checkQueue(policy fleet.InstallationPolicy, address fleet.Sched
 	entitled := policy.EntitlementsTo(q.Class.Name)
 	if len(entitled) > 0 &&
 		!slices.ContainsFunc(entitled, func(e fleet.Entitlement) bool { return e.Names(q.Tenant, q.Project) }) {
-		l.fail(
+		l.Fail(
 			body.queueAt(q.Name),
 			body.where,
 			fmt.Sprintf("The jobs of the queue %q aren't entitled to the class %q", q.Name, q.Class.Name),

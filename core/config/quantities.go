@@ -1,7 +1,7 @@
 package config
 
 import (
-	words "github.com/forgeyard/forgeyard-fleet/core/reason/text"
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 
 	"fmt"
 	"math/big"
@@ -11,6 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	words "github.com/forgeyard/forgeyard-fleet/core/reason/text"
 )
 
 // shapeQuantity is what is written as a text with a unit, and processors, which
@@ -37,10 +38,10 @@ func (b *body) shapeQuantity(want *valueType, value cty.Value, expr hclsyntax.Ex
 		result, err = parseMoment(text)
 	}
 	if err != nil {
-		b.fail(
+		b.Fail(
 			expr.Range(),
 			b.where,
-			fmt.Sprintf("Invalid %s %q for %s", quantityNouns[want.kind], clip(text), label),
+			fmt.Sprintf("Invalid %s %q for %s", quantityNouns[want.kind], diagnostic.Clip(text), label),
 			words.Capital(err.Error())+".",
 		)
 		return nil, false
@@ -54,10 +55,10 @@ var quantityNouns = map[fleet.PluginTypeKind]string{kindSize: "size", kindMoney:
 func (b *body) shapeDuration(want *valueType, text string, expr hclsyntax.Expression, label string) (any, bool) {
 	span, err := ParseDuration(text)
 	if err != nil {
-		b.fail(
+		b.Fail(
 			expr.Range(),
 			b.where,
-			fmt.Sprintf("Invalid duration %q for %s", clip(text), label),
+			fmt.Sprintf("Invalid duration %q for %s", diagnostic.Clip(text), label),
 			words.Capital(err.Error())+".",
 		)
 		return nil, false
@@ -67,7 +68,7 @@ func (b *body) shapeDuration(want *valueType, text string, expr hclsyntax.Expres
 		if least == time.Nanosecond {
 			advice = "Use a duration longer than 0."
 		}
-		b.fail(expr.Range(), b.where, fmt.Sprintf("Invalid duration %q for %s", clip(text), label), advice)
+		b.Fail(expr.Range(), b.where, fmt.Sprintf("Invalid duration %q for %s", diagnostic.Clip(text), label), advice)
 		return nil, false
 	}
 	return span, true
@@ -85,7 +86,7 @@ func (b *body) shapeCPU(want *valueType, value cty.Value, expr hclsyntax.Express
 	nearest, _ := new(big.Float).Add(milli, big.NewFloat(0.5)).Int64()
 	off, _ := new(big.Float).Sub(milli, new(big.Float).SetInt64(nearest)).Float64()
 	if nearest < 1 || nearest > 1_000_000_000 || off > 1e-6 || off < -1e-6 {
-		b.fail(expr.Range(), b.where, fmt.Sprintf("Invalid value %s for %s", numberText(number), label),
+		b.Fail(expr.Range(), b.where, fmt.Sprintf("Invalid value %s for %s", numberText(number), label),
 			fmt.Sprintf("Use a number of processors with at most three decimal places: 0.001 ≤ %s ≤ 1000000.", label))
 		return nil, false
 	}

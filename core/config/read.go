@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -88,7 +89,7 @@ func (b *body) find(nested *nestedBlock) []*body {
 		found = b.eachOnce(nested.name, found)
 	}
 	if nested.required && len(found) == 0 && !b.holds(nested.name) {
-		b.fail(b.header, b.where, fmt.Sprintf("The %s block is missing", nested.name),
+		b.Fail(b.header, b.where, fmt.Sprintf("The %s block is missing", nested.name),
 			fmt.Sprintf("It is required in %s, with %s.", b.where, nested.requiredNames()))
 	}
 	if len(found) > 0 {
@@ -129,8 +130,8 @@ func (b *body) eachOnce(name string, blocks []*body) []*body {
 			first[labels] = block
 			return false
 		}
-		b.fail(block.header, b.where, fmt.Sprintf("The %s %q is declared twice", name, labels),
-			fmt.Sprintf("The first one is at %s. Remove or rename one of them.", place(before.header)))
+		b.Fail(block.header, b.where, fmt.Sprintf("The %s %q is declared twice", name, labels),
+			fmt.Sprintf("The first one is at %s. Remove or rename one of them.", diagnostic.Place(before.header)))
 		return true
 	})
 }
@@ -164,7 +165,7 @@ func (b *body) attributeValue(one *attribute) (value any, ok bool) {
 	}
 	written, syntax, set := read(one.name)
 	if syntax != nil && one.deprecated != "" {
-		b.warn(syntax.NameRange, b.where, fmt.Sprintf("%q is deprecated", one.name), one.deprecated)
+		b.Warn(syntax.NameRange, b.where, fmt.Sprintf("%q is deprecated", one.name), one.deprecated)
 	}
 	if set && one.sensitive && written.Type() != secretType {
 		b.mustRefer(one.name, syntax)
@@ -211,7 +212,7 @@ func (b *body) given(name string) bool { return slices.Contains(b.valid, name) }
 func (b *body) standardValue(one *attribute) (any, bool) {
 	value, err := b.document.parsedDefault(one.standard)
 	if err != nil {
-		b.fail(b.header, b.where, fmt.Sprintf("The plugin has a broken default for %q", one.name),
+		b.Fail(b.header, b.where, fmt.Sprintf("The plugin has a broken default for %q", one.name),
 			fmt.Sprintf("That is a fault of the plugin (%v). Write the value yourself until it is fixed.", err))
 		return nil, false
 	}
@@ -230,7 +231,7 @@ func (b *body) entries(d *declaration, goType reflect.Type) func(yield func(refl
 		for _, syntax := range inTextOrder(b.syntax.Attributes) {
 			written, _, ok := b.value(syntax.Name)
 			if !fleet.ValidName(syntax.Name) {
-				b.fail(syntax.NameRange, b.where, fmt.Sprintf("Invalid name %q", clip(syntax.Name)), nameForm)
+				b.Fail(syntax.NameRange, b.where, fmt.Sprintf("Invalid name %q", diagnostic.Clip(syntax.Name)), nameForm)
 				continue
 			}
 			entry := reflect.New(goType).Elem()

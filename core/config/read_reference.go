@@ -15,13 +15,13 @@ import (
 // the given kind ("PLUGIN.NAME" for providers).
 func (b *body) asReference(name, kind string, value cty.Value, expr hclsyntax.Expression) (any, bool) {
 	if value.Type() != referenceType {
-		b.fail(expr.Range(), b.where, fmt.Sprintf("%q must refer to a block", name),
+		b.Fail(expr.Range(), b.where, fmt.Sprintf("%q must refer to a block", name),
 			fmt.Sprintf("Got %s. %s", kindOf(value), b.referenceForm(kind)))
 		return nil, false
 	}
 	target := value.EncapsulatedValue().(*blockReference)
 	if target.kind != kind {
-		b.fail(expr.Range(), b.where, fmt.Sprintf("%q refers to the wrong kind of block", name),
+		b.Fail(expr.Range(), b.where, fmt.Sprintf("%q refers to the wrong kind of block", name),
 			fmt.Sprintf("%s is a block of type %q. %s", target, target.kind, b.referenceForm(kind)))
 		return nil, false
 	}
@@ -52,7 +52,7 @@ func (b *body) asFleetAddress(name string, expr hclsyntax.Expression) (any, bool
 			return address, true
 		}
 	}
-	b.fail(expr.Range(), b.where, fmt.Sprintf("%q must be the address of a fleet", name),
+	b.Fail(expr.Range(), b.where, fmt.Sprintf("%q must be the address of a fleet", name),
 		fmt.Sprintf("Write: %s = fleet.NAME, or fleet.NAME[\"KEY\"] for one of a block with for_each.", name))
 	return nil, false
 }

@@ -33,5 +33,5 @@ func (b *body) mustRefer(name string, attribute *hclsyntax.Attribute) {
 	if !b.scope.secrets {
 		detail = "Secrets belong to provider and scheduler blocks, and this is neither. Leave it out here."
 	}
-	b.failHidden(attribute.NameRange, " = (hidden)", b.where, fmt.Sprintf("%q is a secret", name), detail)
+	b.FailHidden(attribute.NameRange, " = (hidden)", b.where, fmt.Sprintf("%q is a secret", name), detail)
 }

@@ -9,22 +9,24 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 )
 
 // checkReferences checks every reference in our own words, since the expression
 // evaluator only knows of objects without attributes.
-func (s *scope) checkReferences(report *collector, expr hclsyntax.Expression, where string) bool {
+func (s *scope) checkReferences(report *diagnostic.Collector, expr hclsyntax.Expression, where string) bool {
 	if reference, ok := expr.(*hclsyntax.ScopeTraversalExpr); ok {
 		summary, detail := s.checkReference(reference.Traversal)
 		if summary != "" {
-			report.fail(reference.Traversal.SourceRange(), where, summary, detail)
+			report.Fail(reference.Traversal.SourceRange(), where, summary, detail)
 		}
 		return summary == ""
 	}
 	fine := true
 	for _, traversal := range expr.Variables() {
 		if summary, detail := s.checkReference(traversal); summary != "" {
-			report.fail(traversal.SourceRange(), where, summary, detail)
+			report.Fail(traversal.SourceRange(), where, summary, detail)
 			fine = false
 		}
 	}
@@ -33,7 +35,7 @@ func (s *scope) checkReferences(report *collector, expr hclsyntax.Expression, wh
 
 // checkCalls checks the names of functions. The evaluator would as well, but of
 // two near names it suggests now one and now the other.
-func (s *scope) checkCalls(report *collector, expr hclsyntax.Expression, where string) bool {
+func (s *scope) checkCalls(report *diagnostic.Collector, expr hclsyntax.Expression, where string) bool {
 	fine := true
 	problems := hclsyntax.VisitAll(expr, func(node hclsyntax.Node) hcl.Diagnostics {
 		chargeExpression(node)
@@ -46,7 +48,7 @@ func (s *scope) checkCalls(report *collector, expr hclsyntax.Expression, where s
 			return nil
 		}
 		if _, known := functions[call.Name]; !known {
-			report.fail(call.NameRange, where, fmt.Sprintf("Unknown function %q", clip(call.Name)), functionHint(call.Name))
+			report.Fail(call.NameRange, where, fmt.Sprintf("Unknown function %q", diagnostic.Clip(call.Name)), functionHint(call.Name))
 			fine = false
 		}
 		return nil
@@ -87,13 +89,13 @@ func (s *scope) checkReference(traversal hcl.Traversal) (summary, detail string)
 	if !slices.Contains(allRoots, root) {
 		detail := fmt.Sprintf(
 			"References begin with var, local, capacity_class, image, provider, scheduler or fleet. If %s is meant as text, "+
-				"put it in quotes: %q.", root, clip(traversalText(traversal)))
+				"put it in quotes: %q.", root, diagnostic.Clip(traversalText(traversal)))
 		if name, ok := nameAt(traversal, 1); ok && s.unrooted(root, name) != "" {
 			detail = fmt.Sprintf("Did you mean %s?", s.unrooted(root, name))
 		} else if near := nearest(root, allRoots); near != "" {
 			detail = fmt.Sprintf("Did you mean %q? %s", near, detail)
 		}
-		return fmt.Sprintf("Unknown name %q", clip(root)), detail
+		return fmt.Sprintf("Unknown name %q", diagnostic.Clip(root)), detail
 	}
 	steps := 1
 	form, two := referenceForms[root]
@@ -105,7 +107,7 @@ func (s *scope) checkReference(traversal hcl.Traversal) (summary, detail string)
 		if !two {
 			form = root + ".NAME"
 		}
-		return fmt.Sprintf("The reference %s is not complete", clip(traversalText(traversal))),
+		return fmt.Sprintf("The reference %s is not complete", diagnostic.Clip(traversalText(traversal))),
 			fmt.Sprintf("Write: %s.", form)
 	}
 	if !slices.Contains(s.names[root], name) {
@@ -127,15 +129,15 @@ func (s *scope) declareHint(root, name string) string {
 	hint := didYouMean(name, "names", s.names[root])
 	switch root {
 	case "var":
-		hint += fmt.Sprintf(" Declare it with: variable %q { }", clip(name))
+		hint += fmt.Sprintf(" Declare it with: variable %q { }", diagnostic.Clip(name))
 	case "local":
-		hint += fmt.Sprintf(" Declare it with: locals { %s = … }", clip(name))
+		hint += fmt.Sprintf(" Declare it with: locals { %s = … }", diagnostic.Clip(name))
 	case "each":
 	case "provider", "scheduler":
 		kind, instance, _ := strings.Cut(name, ".")
-		hint += fmt.Sprintf(" Declare it with: %s %q %q { … }", root, clip(kind), clip(instance))
+		hint += fmt.Sprintf(" Declare it with: %s %q %q { … }", root, diagnostic.Clip(kind), diagnostic.Clip(instance))
 	default:
-		hint += fmt.Sprintf(" Declare it with: %s %q { … }", root, clip(name))
+		hint += fmt.Sprintf(" Declare it with: %s %q { … }", root, diagnostic.Clip(name))
 	}
 	return strings.TrimSpace(hint)
 }
@@ -155,13 +157,13 @@ func (s *scope) unrooted(root, name string) string {
 func describe(root, name string) string {
 	switch root {
 	case "var":
-		return fmt.Sprintf("variable %q", clip(name))
+		return fmt.Sprintf("variable %q", diagnostic.Clip(name))
 	case "local":
-		return fmt.Sprintf("local value %q", clip(name))
+		return fmt.Sprintf("local value %q", diagnostic.Clip(name))
 	case "each":
-		return "each." + clip(name)
+		return "each." + diagnostic.Clip(name)
 	default:
-		return fmt.Sprintf("%s %q", root, clip(name))
+		return fmt.Sprintf("%s %q", root, diagnostic.Clip(name))
 	}
 }
 

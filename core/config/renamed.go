@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
 // MaybeRenamed warns of each new fleet that is what a stored one was which the
 // files no longer mention: under a new name its instances would be created while
 // those of the old one run on.
-func (l *Loaded) MaybeRenamed(stored fleet.Definition) Diagnostics {
-	report := l.document.sameTexts()
+func (l *Loaded) MaybeRenamed(stored fleet.Definition) diagnostic.List {
+	report := l.document.SameTexts()
 	gone := l.unmentioned(stored)
 	for _, f := range l.Definition.Fleets {
 		if slices.ContainsFunc(stored.Fleets, func(was fleet.RunnerFleet) bool { return was.Address == f.Address }) ||
@@ -25,7 +26,7 @@ func (l *Loaded) MaybeRenamed(stored fleet.Definition) Diagnostics {
 		was := gone[at].Address
 		gone = slices.Delete(gone, at, at+1)
 		block := l.instances[f.Address]
-		report.warn(
+		report.Warn(
 			block.header,
 			block.where,
 			fmt.Sprintf("Was %s renamed to %s?", was, f.Address),
@@ -38,7 +39,7 @@ func (l *Loaded) MaybeRenamed(stored fleet.Definition) Diagnostics {
 			),
 		)
 	}
-	return report.sorted()
+	return report.Sorted()
 }
 
 // unmentioned are the stored fleets that the files neither declare nor remove nor

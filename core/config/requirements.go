@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/go-version"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -22,30 +23,30 @@ type Requirements struct {
 	// Plugins are sorted by name.
 	Plugins []fleet.PluginRequirement
 
-	report     *collector
+	report     *diagnostic.Collector
 	versionAt  *hclsyntax.Attribute
 	constraint version.Constraints
 }
 
 // LoadRequirements reads only the forgeyard block. The rest of the files must
 // parse, and that is all that is asked of it.
-func LoadRequirements(sources []Source) (Requirements, Diagnostics) {
+func LoadRequirements(sources []Source) (Requirements, diagnostic.List) {
 	l := newLoader()
 	root, ok := l.parseAll(sources)
 	if !ok {
-		return Requirements{}, l.sorted()
+		return Requirements{}, l.Sorted()
 	}
 	block := l.forgeyardBlock(root)
 	if block == nil {
-		return Requirements{}, l.sorted()
+		return Requirements{}, l.Sorted()
 	}
 	requirements := l.readRequirements(block)
-	return requirements, l.sorted()
+	return requirements, l.Sorted()
 }
 
 // CheckVersion complains if the running program is not what required_version
 // asks for. A prerelease counts as the release it leads to.
-func (r Requirements) CheckVersion(running string) Diagnostics {
+func (r Requirements) CheckVersion(running string) diagnostic.List {
 	if r.constraint == nil {
 		return nil
 	}
@@ -53,25 +54,25 @@ func (r Requirements) CheckVersion(running string) Diagnostics {
 	if err == nil && r.constraint.Check(parsed.Core()) {
 		return nil
 	}
-	report := r.report.sameTexts()
-	report.fail(
+	report := r.report.SameTexts()
+	report.Fail(
 		r.versionAt.Expr.Range(),
 		"forgeyard",
 		"This version of forgeyard-fleet doesn't fit the fleet files",
 		fmt.Sprintf(
 			"They ask for %q, and this is %s. Install a version that fits, or change required_version.",
 			r.RequiredVersion,
-			clip(running),
+			diagnostic.Clip(running),
 		),
 	)
-	return report.sorted()
+	return report.Sorted()
 }
 
 // forgeyardBlock is the one forgeyard block.
 func (l *loader) forgeyardBlock(root *body) *body {
 	block := root.single("forgeyard")
 	if block == nil {
-		l.fail(root.header, "", "Missing forgeyard block",
+		l.Fail(root.header, "", "Missing forgeyard block",
 			"Every definition has one. For example: forgeyard { installation = \"acme-ci\" }")
 	}
 	return block
@@ -85,7 +86,7 @@ func (l *loader) readRequirements(block *body) Requirements {
 	var written forgeyardBlock
 	block.postponed = []string{"manager"}
 	block.read(&written)
-	result := Requirements{report: l.collector, Plugins: []fleet.PluginRequirement{}, Installation: written.Installation}
+	result := Requirements{report: l.Collector, Plugins: []fleet.PluginRequirement{}, Installation: written.Installation}
 	if block.given("required_version") {
 		result.versionAt, result.RequiredVersion = block.attribute("required_version"), written.RequiredVersion
 		result.constraint, _ = version.NewConstraint(written.RequiredVersion)

@@ -25,11 +25,11 @@ func (l *loader) readReservation(block *body) {
 		Dedicated: written.Dedicated,
 	}
 	if result.Dedicated && result.Scope == (fleet.FleetScope{}) {
-		l.fail(block.at("dedicated"), block.where, "dedicated needs a scope",
+		l.Fail(block.at("dedicated"), block.where, "dedicated needs a scope",
 			"Dedicated capacity is for one tenant or project. Write scope { tenant = \"NAME\" } as well.")
 	}
 	if block.given("start") && block.given("end") && !result.End.After(result.Start) {
-		l.fail(block.at("end"), block.where, "The reservation ends before it starts",
+		l.Fail(block.at("end"), block.where, "The reservation ends before it starts",
 			fmt.Sprintf("It starts at %s. Write a later end.", result.Start.Format(time.RFC3339)))
 	}
 	l.definition.Reservations = append(l.definition.Reservations, result)

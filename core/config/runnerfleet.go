@@ -26,7 +26,7 @@ func (l *loader) readFleet(block *body) {
 
 func (l *loader) readOneFleet(block *body, key string) {
 	if len(l.definition.Fleets) >= maxFleets {
-		l.fail(block.header, block.where, "Too many fleets", fmt.Sprintf("A definition has at most %d fleets.", maxFleets))
+		l.Fail(block.header, block.where, "Too many fleets", fmt.Sprintf("A definition has at most %d fleets.", maxFleets))
 		return
 	}
 	var written fleetBlock
@@ -117,7 +117,7 @@ func scopeOf(s fleet.FleetScope) *scopeBlock {
 func checkScope(b *body) {
 	for _, scope := range b.inner["scope"] {
 		if scope.given("tenant") && scope.given("project") {
-			scope.fail(
+			scope.Fail(
 				scope.header,
 				scope.where,
 				"tenant and project can't both be set",
@@ -133,7 +133,7 @@ func checkRunner(b *body, r *runnerBlock) {
 		texts []string
 	}{{"command", r.Command}, {"cleanup", r.Cleanup}, {"env", slices.Collect(maps.Values(r.Env))}} {
 		if slices.ContainsFunc(one.texts, func(text string) bool { return strings.ContainsRune(text, 0) }) {
-			b.fail(
+			b.Fail(
 				b.at(one.name),
 				b.where,
 				fmt.Sprintf("%q holds a zero byte", one.name),

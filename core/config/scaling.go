@@ -47,10 +47,10 @@ func scalingOf(p fleet.ScalingPolicy) *scalingBlock {
 func checkScaling(b *body, s *scalingBlock) {
 	hasMin, hasMax := b.given("min"), b.given("max")
 	if hasMin && hasMax && s.Min > s.Max {
-		b.fail(b.at("min"), b.where, fmt.Sprintf("min is larger than max: %d > %d", s.Min, s.Max), "Lower min or raise max.")
+		b.Fail(b.at("min"), b.where, fmt.Sprintf("min is larger than max: %d > %d", s.Min, s.Max), "Lower min or raise max.")
 	}
 	if hasMin && s.Min == 0 && !s.ScaleToZero {
-		b.fail(
+		b.Fail(
 			b.at("min"),
 			b.where,
 			"min = 0 needs scale_to_zero",
@@ -59,11 +59,11 @@ func checkScaling(b *body, s *scalingBlock) {
 		)
 	}
 	if hasMin && s.Min > 0 && s.ScaleToZero {
-		b.fail(b.at("scale_to_zero"), b.where, fmt.Sprintf("scale_to_zero contradicts min = %d", s.Min),
+		b.Fail(b.at("scale_to_zero"), b.where, fmt.Sprintf("scale_to_zero contradicts min = %d", s.Min),
 			"Write min = 0, or leave scale_to_zero out.")
 	}
 	if s.MaxWait > 0 && !s.ScaleToZero {
-		b.fail(
+		b.Fail(
 			b.at("max_wait"),
 			b.where,
 			"max_wait has no effect without scale_to_zero",
@@ -79,7 +79,7 @@ func checkScaling(b *body, s *scalingBlock) {
 	}
 	for _, up := range b.inner["scale_up"] {
 		if up.given("window") && !up.given("max_step") {
-			up.warn(up.at("window"), up.where, "window needs max_step",
+			up.Warn(up.at("window"), up.where, "window needs max_step",
 				"It is the time in which at most max_step instances are started. Write both, or neither.")
 		}
 	}
@@ -87,7 +87,7 @@ func checkScaling(b *body, s *scalingBlock) {
 
 func checkWarm(b *body, warm, most int) {
 	if b.given("warm") && warm > most {
-		b.warn(b.at("warm"), b.where, fmt.Sprintf("warm is larger than max: %d > %d", warm, most),
+		b.Warn(b.at("warm"), b.where, fmt.Sprintf("warm is larger than max: %d > %d", warm, most),
 			"max is a hard limit, so there will never be more than max. Lower warm or raise max.")
 	}
 }
@@ -98,7 +98,7 @@ func checkWait(scaling *body, f fleet.RunnerFleet) {
 	if f.Scaling.MaxWait == 0 || wait <= f.Scaling.MaxWait {
 		return
 	}
-	scaling.warn(
+	scaling.Warn(
 		scaling.at("max_wait"),
 		scaling.where,
 		fmt.Sprintf(

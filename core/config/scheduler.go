@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -15,10 +16,10 @@ var schedulerTypes = []string{fleet.SchedulerForgeyard, fleet.SchedulerReviewOS}
 func (l *loader) readScheduler(block *body) {
 	kind := block.labels[0]
 	if !slices.Contains(schedulerTypes, kind) {
-		l.fail(
+		l.Fail(
 			block.header,
 			block.where,
-			fmt.Sprintf("Unknown scheduler type %q", clip(kind)),
+			fmt.Sprintf("Unknown scheduler type %q", diagnostic.Clip(kind)),
 			didYouMean(kind, "types", schedulerTypes),
 		)
 	}
@@ -50,10 +51,10 @@ func (l *loader) readScheduler(block *body) {
 // refuseForgeyard refuses what a scheduler of the type forgeyard doesn't have.
 func refuseForgeyard(b *body) {
 	if attribute := b.syntax.Attributes["metrics_token"]; attribute != nil {
-		b.failHidden(attribute.NameRange, " = (hidden)", b.where, "A forgeyard scheduler has no metrics_token", "Remove it.")
+		b.FailHidden(attribute.NameRange, " = (hidden)", b.where, "A forgeyard scheduler has no metrics_token", "Remove it.")
 	}
 	for _, queue := range b.inner["queue"] {
-		b.fail(queue.header, b.where, "A forgeyard scheduler has no queues",
+		b.Fail(queue.header, b.where, "A forgeyard scheduler has no queues",
 			"It reports itself what its jobs need. Queue blocks belong to schedulers of type reviewos.")
 	}
 }
@@ -64,17 +65,17 @@ func checkQueues(b *body, queues []queueBlock) {
 	for i, one := range queues {
 		queue := b.inner["queue"][i]
 		if before := ids[one.ID]; before != nil {
-			b.fail(queue.header, b.where, fmt.Sprintf("The queue %q has the id of another", one.Name),
-				fmt.Sprintf("The first one is at %s. Each queue is mapped once.", place(before.header)))
+			b.Fail(queue.header, b.where, fmt.Sprintf("The queue %q has the id of another", one.Name),
+				fmt.Sprintf("The first one is at %s. Each queue is mapped once.", diagnostic.Place(before.header)))
 		} else if before := classes[one.Class]; before != nil {
-			b.fail(
+			b.Fail(
 				queue.header,
 				b.where,
 				fmt.Sprintf("The queue %q has the capacity class of another", one.Name),
 				fmt.Sprintf(
 					"The first one is at %s. A runner is in one queue, and its class determines which: give this queue a class "+
 						"of its own.",
-					place(before.header),
+					diagnostic.Place(before.header),
 				),
 			)
 		}
@@ -98,7 +99,7 @@ func checkSchedulerURL(b *body, text string) {
 		parsed.RawQuery != "" ||
 		parsed.Fragment != "" ||
 		parsed.User != nil {
-		b.failHidden(b.syntax.Attributes["url"].NameRange, " = (hidden)", b.where, "Invalid URL for url",
+		b.FailHidden(b.syntax.Attributes["url"].NameRange, " = (hidden)", b.where, "Invalid URL for url",
 			"Use the scheduler's address, such as \"https://ci.example\", without user, query or fragment.")
 		return
 	}
@@ -106,7 +107,7 @@ func checkSchedulerURL(b *body, text string) {
 		parsed.Hostname(),
 	); parsed.Scheme == "http" && parsed.Hostname() != "localhost" &&
 		!address.IsLoopback() {
-		b.fail(b.at("url"), b.where, fmt.Sprintf("Invalid URL %q for url", clip(text)),
+		b.Fail(b.at("url"), b.where, fmt.Sprintf("Invalid URL %q for url", diagnostic.Clip(text)),
 			"Use https: the token goes with every call. Plain http works on this machine only, as http://127.0.0.1.")
 	}
 }
@@ -153,7 +154,7 @@ func checkJob(job *body, queue fleet.SchedulerQueue) {
 		{"disk", takes.DiskBytes, class.DiskBytes, sizeText(class.DiskBytes)},
 	} {
 		if one.have > 0 && one.takes > one.have {
-			job.fail(
+			job.Fail(
 				job.at(one.name),
 				job.where,
 				fmt.Sprintf("A job takes more %s than an instance has", one.name),

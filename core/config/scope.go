@@ -8,6 +8,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 )
 
 // scope is what an expression may refer to.
@@ -87,7 +89,7 @@ var referenceForms = map[string]string{"provider": "provider.PLUGIN.NAME", "sche
 // evaluate gives an expression's value. False: it was wrong and is reported, or
 // something it depends on was. A sensitive value is wrong: whatever is read this
 // way is stored or shown.
-func (s *scope) evaluate(report *collector, expr hclsyntax.Expression, where string) (cty.Value, bool) {
+func (s *scope) evaluate(report *diagnostic.Collector, expr hclsyntax.Expression, where string) (cty.Value, bool) {
 	if value, ok := literal(expr); ok {
 		return value, true
 	}
@@ -100,7 +102,7 @@ func (s *scope) evaluate(report *collector, expr hclsyntax.Expression, where str
 	}
 	unmarked, marks := value.UnmarkDeep()
 	if _, sensitive := marks[sensitiveMark]; sensitive {
-		report.fail(expr.Range(), where, "A sensitive value can't stand here",
+		report.Fail(expr.Range(), where, "A sensitive value can't stand here",
 			"It would be stored with the definition and shown in plans. Where a plugin needs a secret, its provider block "+
 				"refers to it with secret(\"env:NAME\") or secret(\"file:/path\").")
 		return cty.DynamicVal, false
@@ -110,7 +112,7 @@ func (s *scope) evaluate(report *collector, expr hclsyntax.Expression, where str
 
 // evaluateMarked is evaluate for what isn't stored by itself: a local value and
 // the condition of a validation keep the mark of what they are made from.
-func (s *scope) evaluateMarked(report *collector, expr hclsyntax.Expression, where string) (cty.Value, bool) {
+func (s *scope) evaluateMarked(report *diagnostic.Collector, expr hclsyntax.Expression, where string) (cty.Value, bool) {
 	if value, ok := literal(expr); ok {
 		return value, true
 	}
@@ -120,32 +122,32 @@ func (s *scope) evaluateMarked(report *collector, expr hclsyntax.Expression, whe
 	value, problems := expr.Value(s.context)
 	switch {
 	case s.steps.exhausted():
-		if !report.once("steps") {
+		if !report.Once("steps") {
 			return cty.DynamicVal, false
 		}
-		report.fail(expr.Range(), where, "The expressions of the fleet files do too much work",
+		report.Fail(expr.Range(), where, "The expressions of the fleet files do too much work",
 			"Values grow with each other here, as two nested for over long lists do. Write the values out, or make the "+
 				"lists shorter.")
 		return cty.DynamicVal, false
 	case problems.HasErrors() && s.sensitive(expr):
-		report.fail(expr.Range(), where, "This expression can't be evaluated",
+		report.Fail(expr.Range(), where, "This expression can't be evaluated",
 			"It is made from a sensitive variable, so no details are shown.")
 		return cty.DynamicVal, false
 	}
 	if problems.HasErrors() && s.secrets && callsSecret(expr) {
-		report.fail(expr.Range(), where, "A secret is the whole value of an attribute",
+		report.Fail(expr.Range(), where, "A secret is the whole value of an attribute",
 			fmt.Sprintf("It can't be part of a text or go through a function. Write only %s.", secretForms))
 		return cty.DynamicVal, false
 	}
-	report.addParser(problems, where)
+	report.AddParser(problems, where)
 	if problems.HasErrors() {
 		return cty.DynamicVal, false
 	}
 	if !value.IsWhollyKnown() {
 		// Something that it depends on is wrong and has been reported; if not,
 		// an attribute would go missing in silence.
-		if !report.hasErrors() {
-			report.fail(expr.Range(), where, "This value can't be known",
+		if !report.HasErrors() {
+			report.Fail(expr.Range(), where, "This value can't be known",
 				"That is a fault of forgeyard-fleet. Write the value itself until it is fixed.")
 		}
 		return cty.DynamicVal, false

@@ -9,6 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -34,9 +35,9 @@ const secretForms = "secret(\"env:NAME\") or secret(\"file:/path\")"
 
 // checkSecret looks at a call of secret before it is evaluated. What is in the
 // parentheses of a wrong one is not shown: it may be the secret itself.
-func (s *scope) checkSecret(report *collector, call *hclsyntax.FunctionCallExpr, where string) bool {
+func (s *scope) checkSecret(report *diagnostic.Collector, call *hclsyntax.FunctionCallExpr, where string) bool {
 	if !s.secrets {
-		report.failHidden(call.NameRange, "(hidden)", where, "A secret can't stand here",
+		report.FailHidden(call.NameRange, "(hidden)", where, "A secret can't stand here",
 			"Only provider and scheduler blocks refer to secrets, each as the whole value of an attribute.")
 		return false
 	}
@@ -46,7 +47,7 @@ func (s *scope) checkSecret(report *collector, call *hclsyntax.FunctionCallExpr,
 		wrong = !ok || value.IsNull() || value.Type() != cty.String || fleet.SecretReference(value.AsString()).Valid() != nil
 	}
 	if wrong {
-		report.failHidden(
+		report.FailHidden(
 			call.NameRange,
 			"(hidden)",
 			where,

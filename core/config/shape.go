@@ -10,6 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -27,7 +28,7 @@ func (b *body) shape(want *valueType, value cty.Value, expr hclsyntax.Expression
 			return nil, false
 		}
 		if want.kind != fleet.KindString && want.kind != kindSecret {
-			b.fail(
+			b.Fail(
 				expr.Range(),
 				b.where,
 				fmt.Sprintf("%q can't be a secret", label),
@@ -64,7 +65,7 @@ func (b *body) shape(want *valueType, value cty.Value, expr hclsyntax.Expression
 	case fleet.KindDuration, kindSize, kindCPU, kindMoney, kindMoment:
 		return b.shapeQuantity(want, value, expr, label)
 	default:
-		b.fail(expr.Range(), b.where, fmt.Sprintf("%q has a type that this version doesn't know", label),
+		b.Fail(expr.Range(), b.where, fmt.Sprintf("%q has a type that this version doesn't know", label),
 			"The plugin is newer than forgeyard-fleet. Update forgeyard-fleet, or ask for an older plugin in required_plugins.")
 		return nil, false
 	}
@@ -77,7 +78,7 @@ func (b *body) shapeText(want *valueType, value cty.Value, expr hclsyntax.Expres
 		return nil, false
 	}
 	if meant, other := want.aliases[text]; other {
-		b.fail(
+		b.Fail(
 			expr.Range(),
 			b.where,
 			fmt.Sprintf("Invalid value %q for %s", text, label),
@@ -86,10 +87,10 @@ func (b *body) shapeText(want *valueType, value cty.Value, expr hclsyntax.Expres
 		return nil, false
 	}
 	if len(want.oneOf) > 0 && !slices.Contains(want.oneOf, text) {
-		b.fail(
+		b.Fail(
 			expr.Range(),
 			b.where,
-			fmt.Sprintf("Invalid value %q for %s", clip(text), label),
+			fmt.Sprintf("Invalid value %q for %s", diagnostic.Clip(text), label),
 			didYouMean(text, "values", want.oneOf),
 		)
 		return nil, false
@@ -101,11 +102,11 @@ func (b *body) shapeText(want *valueType, value cty.Value, expr hclsyntax.Expres
 	if advice == "" {
 		return text, true
 	}
-	summary := fmt.Sprintf("Invalid %s %q for %s", noun, clip(text), label)
+	summary := fmt.Sprintf("Invalid %s %q for %s", noun, diagnostic.Clip(text), label)
 	if text == "" {
 		summary = fmt.Sprintf("Empty %s for %s", noun, label)
 	}
-	b.fail(expr.Range(), b.where, summary, advice)
+	b.Fail(expr.Range(), b.where, summary, advice)
 	return nil, false
 }
 
@@ -118,10 +119,10 @@ func (b *body) shapeInt(want *valueType, value cty.Value, expr hclsyntax.Express
 	whole, accuracy := number.Int64()
 	switch {
 	case want.bounded && (accuracy != big.Exact || whole < want.least || whole > want.most):
-		b.fail(expr.Range(), b.where, fmt.Sprintf("Invalid value %s for %s", numberText(number), label),
+		b.Fail(expr.Range(), b.where, fmt.Sprintf("Invalid value %s for %s", numberText(number), label),
 			fmt.Sprintf("Use a whole number: %d ≤ %s ≤ %d.", want.least, label, want.most))
 	case accuracy != big.Exact:
-		b.fail(
+		b.Fail(
 			expr.Range(),
 			b.where,
 			fmt.Sprintf("Invalid value %s for %s", numberText(number), label),
@@ -165,7 +166,7 @@ func (b *body) shapeList(want *valueType, value cty.Value, expr hclsyntax.Expres
 		slices.SortFunc(list, func(x, y any) int { return strings.Compare(x.(string), y.(string)) })
 		list = slices.Compact(list)
 	case want.list == "program" && (len(list) == 0 || list[0] == ""):
-		b.fail(
+		b.Fail(
 			expr.Range(),
 			b.where,
 			fmt.Sprintf("%q names no program", label),
@@ -181,7 +182,7 @@ func (b *body) refusePart(element cty.Value, label string, expr hclsyntax.Expres
 	if element.Type() != secretType {
 		return false
 	}
-	b.fail(
+	b.Fail(
 		expr.Range(),
 		b.where,
 		fmt.Sprintf("A part of %q can't be a secret", label),
@@ -199,7 +200,7 @@ func (b *body) shapeMap(want *valueType, value cty.Value, expr hclsyntax.Express
 	fine := true
 	for key, element := range mapping(value) {
 		if key == fleet.SecretMarker {
-			b.fail(
+			b.Fail(
 				expr.Range(),
 				b.where,
 				fmt.Sprintf("%q can't have the key %q", label, key),
@@ -213,7 +214,7 @@ func (b *body) shapeMap(want *valueType, value cty.Value, expr hclsyntax.Express
 			continue
 		}
 		fine = b.validKey(want, key, expr, label) && fine
-		shaped, ok := b.shape(want.element, element, keyExpression(expr, key), fmt.Sprintf("%s[%q]", label, clip(key)))
+		shaped, ok := b.shape(want.element, element, keyExpression(expr, key), fmt.Sprintf("%s[%q]", label, diagnostic.Clip(key)))
 		fine = fine && ok
 		result[key] = shaped
 	}
@@ -233,7 +234,7 @@ func (b *body) validKey(want *valueType, key string, expr hclsyntax.Expression, 
 	if item, found := objectItem(expr, key); found {
 		at = item.KeyExpr.Range()
 	}
-	b.fail(at, b.where, fmt.Sprintf("Invalid %s %q in %s", noun, clip(key), label), advice)
+	b.Fail(at, b.where, fmt.Sprintf("Invalid %s %q in %s", noun, diagnostic.Clip(key), label), advice)
 	return false
 }
 
@@ -262,10 +263,10 @@ func (b *body) shapeObject(want *valueType, value cty.Value, expr hclsyntax.Expr
 		if item, found := objectItem(expr, key); found {
 			at = item.KeyExpr.Range()
 		}
-		b.fail(
+		b.Fail(
 			at,
 			b.where,
-			fmt.Sprintf("Unexpected key %q", clip(key)),
+			fmt.Sprintf("Unexpected key %q", diagnostic.Clip(key)),
 			fmt.Sprintf("%s has no such key. %s", label, didYouMean(key, "keys", known)),
 		)
 		fine = false
@@ -288,7 +289,7 @@ func (b *body) shapeKey(
 		if item, found := objectItem(object, key.name); found {
 			at = item.KeyExpr.Range()
 		}
-		b.failHidden(
+		b.FailHidden(
 			at,
 			" = (hidden)",
 			b.where,
@@ -307,7 +308,7 @@ func (b *body) shapeKey(
 		value, ok = b.standardValue(key)
 		return value, ok, ok
 	case key.required:
-		b.fail(object.Range(), b.where, fmt.Sprintf("%q is missing", name), fmt.Sprintf("For example: %s", key.example()))
+		b.Fail(object.Range(), b.where, fmt.Sprintf("%q is missing", name), fmt.Sprintf("For example: %s", key.example()))
 		return nil, false, false
 	}
 	return nil, false, true

@@ -1,13 +1,15 @@
 package config
 
 import (
-	words "github.com/forgeyard/forgeyard-fleet/core/reason/text"
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 
 	"fmt"
 	"math/big"
 	"regexp"
 	"strings"
 	"time"
+
+	words "github.com/forgeyard/forgeyard-fleet/core/reason/text"
 )
 
 const (
@@ -121,7 +123,7 @@ func unknownUnit(unit string) string {
 	if unit == "" {
 		return "the unit is missing"
 	}
-	return fmt.Sprintf("unknown unit %q", clip(unit))
+	return fmt.Sprintf("unknown unit %q", diagnostic.Clip(unit))
 }
 
 // durationText is a duration as people write it: 10m and not 10m0s.

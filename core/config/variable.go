@@ -8,6 +8,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 )
 
 // variable is one variable block.
@@ -64,7 +66,7 @@ func (l *loader) declareVariable(block *body) *variable {
 	}
 	kind, defaults, problems := typeexpr.TypeConstraintWithDefaults(attribute.Expr)
 	for _, problem := range problems {
-		l.fail(
+		l.Fail(
 			attribute.Expr.Range(),
 			block.where,
 			"Invalid type",
@@ -92,7 +94,7 @@ func (l *loader) valueOf(declared *variable, outside map[string]outsideValue) (c
 		return l.convert(declared, result, at)
 	}
 	if fallback == nil {
-		l.fail(
+		l.Fail(
 			declared.header,
 			declared.where,
 			fmt.Sprintf("The variable %q has no value", declared.name),
@@ -106,7 +108,7 @@ func (l *loader) valueOf(declared *variable, outside map[string]outsideValue) (c
 		return cty.NilVal, false
 	}
 	plain := l.scope.constants("A default is read before anything else is known.")
-	result, ok := plain.evaluate(l.collector, fallback.Expr, declared.where)
+	result, ok := plain.evaluate(l.Collector, fallback.Expr, declared.where)
 	if !ok {
 		return cty.NilVal, false
 	}
@@ -122,17 +124,17 @@ func (l *loader) sensitiveValueOf(
 ) (cty.Value, bool) {
 	public := *declared
 	public.sensitive = false
-	hidden := l.collector
-	l.collector = newCollector()
+	hidden := l.Collector
+	l.Collector = diagnostic.NewCollector()
 	value, ok := l.valueOf(&public, outside)
 	_, isGiven := outside[declared.name]
-	l.collector = hidden
+	l.Collector = hidden
 	switch {
 	case ok:
 	case !isGiven && fallback == nil:
 		_, _ = l.valueOf(&public, outside) // says that there is none
 	default:
-		l.failHidden(
+		l.FailHidden(
 			declared.header,
 			"",
 			declared.where,
@@ -152,7 +154,7 @@ func (l *loader) convert(declared *variable, value cty.Value, at hcl.Range) (cty
 	}
 	result, err := convert.Convert(value, declared.kind)
 	if err != nil {
-		l.fail(
+		l.Fail(
 			at,
 			declared.where,
 			fmt.Sprintf("The value doesn't fit variable %q", declared.name),
@@ -165,7 +167,7 @@ func (l *loader) convert(declared *variable, value cty.Value, at hcl.Range) (cty
 		return cty.NilVal, false
 	}
 	if why := tooLarge(result); why != "" {
-		l.fail(at, declared.where, fmt.Sprintf("The value of variable %q is too large", declared.name), why)
+		l.Fail(at, declared.where, fmt.Sprintf("The value of variable %q is too large", declared.name), why)
 		return cty.NilVal, false
 	}
 	return result, true
@@ -187,7 +189,7 @@ func (l *loader) validate(declared *variable, value cty.Value, known bool) {
 			ok = l.onlyItself(declared, block, attribute) && known
 		}
 		if ok {
-			condition, ok = own.evaluateMarked(l.collector, attribute.Expr, block.where)
+			condition, ok = own.evaluateMarked(l.Collector, attribute.Expr, block.where)
 			ok = ok && !condition.IsNull()
 		}
 		if !ok {
@@ -195,7 +197,7 @@ func (l *loader) validate(declared *variable, value cty.Value, known bool) {
 		}
 		condition, marks := condition.UnmarkDeep()
 		if len(marks) > 0 && condition.Type() != cty.Bool {
-			l.fail(attribute.Expr.Range(), block.where, "\"condition\" has the wrong type", "Expected true or false.")
+			l.Fail(attribute.Expr.Range(), block.where, "\"condition\" has the wrong type", "Expected true or false.")
 			continue
 		}
 		holds, err := convert.Convert(condition, cty.Bool)
@@ -204,7 +206,7 @@ func (l *loader) validate(declared *variable, value cty.Value, known bool) {
 			continue
 		}
 		if holds.False() && hasMessage {
-			l.fail(
+			l.Fail(
 				attribute.Expr.Range(),
 				declared.where,
 				fmt.Sprintf("The value of variable %q is not allowed", declared.name),
@@ -218,7 +220,7 @@ func (l *loader) onlyItself(declared *variable, block *body, attribute *hclsynta
 	for _, traversal := range attribute.Expr.Variables() {
 		name, _ := nameAt(traversal, 1)
 		if traversal.RootName() != "var" || name != declared.name {
-			l.fail(traversal.SourceRange(), block.where, "A validation can refer only to its own variable",
+			l.Fail(traversal.SourceRange(), block.where, "A validation can refer only to its own variable",
 				fmt.Sprintf("Refer to var.%s, or write the value itself.", declared.name))
 			return false
 		}

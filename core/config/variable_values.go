@@ -8,6 +8,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 )
 
 // Variables are the values that a user gives from outside. Assignments win over
@@ -54,7 +56,7 @@ func (l *loader) givenValues(variables Variables, sensitive map[string]bool) map
 		}
 	}
 	if len(ignored) > 0 {
-		l.warn(hcl.Range{}, "", undeclared(ignored, l.scope.names["var"]), "")
+		l.Warn(hcl.Range{}, "", undeclared(ignored, l.scope.names["var"]), "")
 	}
 	for _, file := range variables.Files {
 		l.givenInFile(file, values, len(sensitive) > 0)
@@ -62,9 +64,9 @@ func (l *loader) givenValues(variables Variables, sensitive map[string]bool) map
 	for _, assignment := range variables.Assignments {
 		name, text, ok := strings.Cut(assignment, "=")
 		name = strings.TrimSpace(name)
-		source := "--var " + clip(name)
+		source := "--var " + diagnostic.Clip(name)
 		// What is misspelt may be the name of a secret.
-		l.addText(source, []byte(name))
+		l.AddText(source, []byte(name))
 		at := hcl.Range{
 			Filename: source,
 			Start:    hcl.InitialPos,
@@ -72,11 +74,11 @@ func (l *loader) givenValues(variables Variables, sensitive map[string]bool) map
 		}
 		switch {
 		case !ok:
-			l.fail(at, "", "A --var has no value", "Write: --var name=value")
+			l.Fail(at, "", "A --var has no value", "Write: --var name=value")
 		case name == "":
-			l.fail(at, "", "A --var has no name", "Write: --var name=value")
+			l.Fail(at, "", "A --var has no name", "Write: --var name=value")
 		case !slices.Contains(l.scope.names["var"], name):
-			l.fail(at, "", fmt.Sprintf("Unknown variable %q", clip(name)), l.scope.declareHint("var", name))
+			l.Fail(at, "", fmt.Sprintf("Unknown variable %q", diagnostic.Clip(name)), l.scope.declareHint("var", name))
 		default:
 			values[name] = outsideValue{source: source, text: text}
 		}
@@ -91,7 +93,7 @@ const mostUndeclared = 5
 // each command.
 func undeclared(names, declared []string) string {
 	if len(names) == 1 {
-		line := fmt.Sprintf("%s is ignored: no variable %q is declared", clip(VariablePrefix+names[0]), clip(names[0]))
+		line := fmt.Sprintf("%s is ignored: no variable %q is declared", diagnostic.Clip(VariablePrefix+names[0]), diagnostic.Clip(names[0]))
 		if near := nearest(names[0], declared); near != "" {
 			line += fmt.Sprintf("; did you mean %q?", near)
 		}
@@ -100,7 +102,7 @@ func undeclared(names, declared []string) string {
 	slices.Sort(names)
 	var named []string
 	for _, name := range names[:min(len(names), mostUndeclared)] {
-		one := clip(VariablePrefix + name)
+		one := diagnostic.Clip(VariablePrefix + name)
 		if near := nearest(name, declared); near != "" {
 			one += fmt.Sprintf(" (did you mean %q?)", near)
 		}
@@ -115,22 +117,22 @@ func undeclared(names, declared []string) string {
 // givenInFile reads a file of variables. Where one is sensitive, no line of the
 // file is shown.
 func (l *loader) givenInFile(file Source, values map[string]outsideValue, hidden bool) {
-	parsed, ok := l.parser.parse(l.collector, file)
+	parsed, ok := l.parser.parse(l.Collector, file)
 	if hidden {
-		l.hideText(file.Name)
+		l.HideText(file.Name)
 	}
 	if !ok {
 		return
 	}
 	for _, block := range parsed.Blocks {
-		l.fail(block.TypeRange, "", "A file of variables holds no blocks", "Write lines of the form: name = value")
+		l.Fail(block.TypeRange, "", "A file of variables holds no blocks", "Write lines of the form: name = value")
 	}
 	for _, attribute := range inTextOrder(parsed.Attributes) {
 		if !slices.Contains(l.scope.names["var"], attribute.Name) {
-			l.fail(
+			l.Fail(
 				attribute.NameRange,
 				"",
-				fmt.Sprintf("Unknown variable %q", clip(attribute.Name)),
+				fmt.Sprintf("Unknown variable %q", diagnostic.Clip(attribute.Name)),
 				l.scope.declareHint("var", attribute.Name),
 			)
 			continue
@@ -144,11 +146,11 @@ func (l *loader) givenInFile(file Source, values map[string]outsideValue, hidden
 func (l *loader) read(value outsideValue, declared cty.Type) (cty.Value, hcl.Range, bool) {
 	plain := l.scope.constants("A value from outside can't refer to the fleet files.")
 	if value.expr != nil {
-		result, ok := plain.evaluate(l.collector, value.expr, "")
+		result, ok := plain.evaluate(l.Collector, value.expr, "")
 		return result, value.expr.Range(), ok
 	}
 	text := Source{Name: value.source, Bytes: []byte(value.text)}
-	l.addText(text.Name, text.Bytes)
+	l.AddText(text.Name, text.Bytes)
 	at := hcl.Range{
 		Filename: value.source,
 		Start:    hcl.InitialPos,
@@ -157,10 +159,10 @@ func (l *loader) read(value outsideValue, declared cty.Type) (cty.Value, hcl.Ran
 	if declared.IsPrimitiveType() || declared == cty.DynamicPseudoType {
 		return cty.StringVal(value.text), at, true
 	}
-	expr, ok := l.parser.parseExpression(l.collector, text)
+	expr, ok := l.parser.parseExpression(l.Collector, text)
 	if !ok {
 		return cty.NilVal, at, false
 	}
-	result, ok := plain.evaluate(l.collector, expr, "")
+	result, ok := plain.evaluate(l.Collector, expr, "")
 	return result, at, ok
 }

@@ -105,7 +105,7 @@ func (v Variables) Only(names []string) Variables {
 // onlyInFile is a file of variables with only the lines of some names.
 func onlyInFile(file Source, names []string) []byte {
 	l := newLoader()
-	parsed, ok := l.parser.parse(l.collector, file)
+	parsed, ok := l.parser.parse(l.Collector, file)
 	if !ok {
 		return nil
 	}
@@ -115,7 +115,7 @@ func onlyInFile(file Source, names []string) []byte {
 		if !slices.Contains(names, attribute.Name) {
 			continue
 		}
-		if value, ok := plain.evaluate(l.collector, attribute.Expr, ""); ok {
+		if value, ok := plain.evaluate(l.Collector, attribute.Expr, ""); ok {
 			written.Body().SetAttributeValue(attribute.Name, value)
 		}
 	}

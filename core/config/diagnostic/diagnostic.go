@@ -1,4 +1,4 @@
-package config
+package diagnostic
 
 import (
 	"bytes"
@@ -52,16 +52,16 @@ type Snippet struct {
 	After  string `json:"after,omitempty"`
 }
 
-// Diagnostics are sorted by file, line and column.
-type Diagnostics []Diagnostic
+// List are sorted by file, line and column.
+type List []Diagnostic
 
 // HasErrors says whether there is more than warnings.
-func (d Diagnostics) HasErrors() bool {
+func (d List) HasErrors() bool {
 	return slices.ContainsFunc(d, func(one Diagnostic) bool { return one.Severity == Error })
 }
 
 // Error makes Diagnostics usable as an error value; Render is for people.
-func (d Diagnostics) Error() string {
+func (d List) Error() string {
 	var lines []string
 	for _, one := range d {
 		if one.Severity == Error {
@@ -82,10 +82,10 @@ func (r Range) String() string {
 // file of rubbish must not cost memory for each of its lines.
 const maxDiagnostics = 500
 
-// collector gathers the diagnostics of all files.
-type collector struct {
+// Collector gathers the diagnostics of all files.
+type Collector struct {
 	texts   map[string][]byte
-	list    Diagnostics
+	list    List
 	seen    map[Diagnostic]bool
 	dropped int
 	// droppedError says that one of the dropped ones was an error.
@@ -94,23 +94,23 @@ type collector struct {
 	topics map[string]bool
 }
 
-func newCollector() *collector {
-	return &collector{texts: map[string][]byte{}, seen: map[Diagnostic]bool{}, topics: map[string]bool{}}
+func NewCollector() *Collector {
+	return &Collector{texts: map[string][]byte{}, seen: map[Diagnostic]bool{}, topics: map[string]bool{}}
 }
 
-// sameTexts is an empty collector for diagnostics of the same texts.
-func (c *collector) sameTexts() *collector {
-	other := newCollector()
+// SameTexts is an empty collector for diagnostics of the same texts.
+func (c *Collector) SameTexts() *Collector {
+	other := NewCollector()
 	other.texts = c.texts
 	return other
 }
 
-// addText makes the lines of a text known, which snippets are taken from.
-func (c *collector) addText(name string, text []byte) { c.texts[name] = text }
+// AddText makes the lines of a text known, which snippets are taken from.
+func (c *Collector) AddText(name string, text []byte) { c.texts[name] = text }
 
-// hideText shows no line of a text, neither in what was reported before nor in what is
+// HideText shows no line of a text, neither in what was reported before nor in what is
 // reported afterwards.
-func (c *collector) hideText(name string) {
+func (c *Collector) HideText(name string) {
 	delete(c.texts, name)
 	for i := range c.list {
 		if c.list[i].Range.File == name {
@@ -119,22 +119,22 @@ func (c *collector) hideText(name string) {
 	}
 }
 
-// once says whether it is called for the first time for a topic: for what is reported
+// Once says whether it is called for the first time for a topic: for what is reported
 // only once however often it occurs.
-func (c *collector) once(topic string) bool {
+func (c *Collector) Once(topic string) bool {
 	first := !c.topics[topic]
 	c.topics[topic] = true
 	return first
 }
 
-// count is how many diagnostics there are.
-func (c *collector) count() int { return len(c.list) + c.dropped }
+// Count is how many diagnostics there are.
+func (c *Collector) Count() int { return len(c.list) + c.dropped }
 
-func (c *collector) hasErrors() bool { return c.list.HasErrors() || c.droppedError }
+func (c *Collector) HasErrors() bool { return c.list.HasErrors() || c.droppedError }
 
-// full says whether another diagnostic would not be shown, and counts it as an error if
+// Full says whether another diagnostic would not be shown, and counts it as an error if
 // so: to be asked where a message costs much.
-func (c *collector) full() bool {
+func (c *Collector) Full() bool {
 	if len(c.list) < maxDiagnostics {
 		return false
 	}
@@ -143,17 +143,17 @@ func (c *collector) full() bool {
 	return true
 }
 
-func (c *collector) fail(at hcl.Range, block, summary, detail string) {
-	c.add(Error, at, block, summary, detail)
+func (c *Collector) Fail(at hcl.Range, block, summary, detail string) {
+	c.Add(Error, at, block, summary, detail)
 }
 
-func (c *collector) warn(at hcl.Range, block, summary, detail string) {
-	c.add(Warning, at, block, summary, detail)
+func (c *Collector) Warn(at hcl.Range, block, summary, detail string) {
+	c.Add(Warning, at, block, summary, detail)
 }
 
-// failHidden marks a name and shows nothing of what stands beside it, but what
+// FailHidden marks a name and shows nothing of what stands beside it, but what
 // to show instead: the line holds a secret.
-func (c *collector) failHidden(at hcl.Range, instead, block, summary, detail string) {
+func (c *Collector) FailHidden(at hcl.Range, instead, block, summary, detail string) {
 	one := c.diagnostic(Error, at, block, summary, detail)
 	one.Snippet = Snippet{
 		Before: strings.Repeat(" ", min(at.Start.Column-1, maxSnippet)),
@@ -163,7 +163,7 @@ func (c *collector) failHidden(at hcl.Range, instead, block, summary, detail str
 	c.keep(one)
 }
 
-func (c *collector) add(severity Severity, at hcl.Range, block, summary, detail string) {
+func (c *Collector) Add(severity Severity, at hcl.Range, block, summary, detail string) {
 	if len(c.list) >= maxDiagnostics {
 		c.dropped++
 		c.droppedError = c.droppedError || severity == Error
@@ -172,7 +172,7 @@ func (c *collector) add(severity Severity, at hcl.Range, block, summary, detail 
 	c.keep(c.diagnostic(severity, at, block, summary, detail))
 }
 
-func (c *collector) diagnostic(severity Severity, at hcl.Range, block, summary, detail string) Diagnostic {
+func (c *Collector) diagnostic(severity Severity, at hcl.Range, block, summary, detail string) Diagnostic {
 	return Diagnostic{
 		Severity: severity, Summary: summary, Detail: detail, Block: block,
 		Range: Range{
@@ -183,7 +183,7 @@ func (c *collector) diagnostic(severity Severity, at hcl.Range, block, summary, 
 	}
 }
 
-func (c *collector) keep(one Diagnostic) {
+func (c *Collector) keep(one Diagnostic) {
 	if c.seen[one] {
 		return
 	}
@@ -196,8 +196,8 @@ func (c *collector) keep(one Diagnostic) {
 	c.list = append(c.list, one)
 }
 
-// addParser takes over what the HCL parser or an expression complains about.
-func (c *collector) addParser(found hcl.Diagnostics, block string) {
+// AddParser takes over what the HCL parser or an expression complains about.
+func (c *Collector) AddParser(found hcl.Diagnostics, block string) {
 	open := false
 	for _, one := range found {
 		// A missing quote makes a complaint for each line up to the next quote.
@@ -218,12 +218,12 @@ func (c *collector) addParser(found hcl.Diagnostics, block string) {
 		if one.Severity == hcl.DiagWarning {
 			severity = Warning
 		}
-		c.add(severity, at, block, strings.TrimSuffix(one.Summary, "."), one.Detail)
+		c.Add(severity, at, block, strings.TrimSuffix(one.Summary, "."), one.Detail)
 	}
 }
 
-// sorted ends the collection.
-func (c *collector) sorted() Diagnostics {
+// Sorted ends the collection.
+func (c *Collector) Sorted() List {
 	list := slices.Clone(c.list)
 	slices.SortStableFunc(list, func(a, b Diagnostic) int {
 		return cmp.Or(
@@ -269,8 +269,8 @@ func snippetOf(text []byte, at hcl.Range) Snippet {
 	}
 }
 
-// takeOver adds what another collector has found.
-func (c *collector) takeOver(other *collector) {
+// TakeOver adds what another collector has found.
+func (c *Collector) TakeOver(other *Collector) {
 	for _, one := range other.list {
 		c.keep(one)
 	}

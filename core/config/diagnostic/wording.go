@@ -1,4 +1,4 @@
-package config
+package diagnostic
 
 import (
 	"fmt"
@@ -8,15 +8,15 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// clip keeps a user's text from filling a message.
-func clip(text string) string { return keepStart([]byte(text)) }
+// Clip keeps a user's text from filling a message.
+func Clip(text string) string { return keepStart([]byte(text)) }
 
-// place is a range as file:line:column.
-func place(at hcl.Range) string {
+// Place is a range as file:line:column.
+func Place(at hcl.Range) string {
 	return fmt.Sprintf("%s:%d:%d", at.Filename, at.Start.Line, at.Start.Column)
 }
 
-func counted(n int, noun string) string {
+func Counted(n int, noun string) string {
 	switch n {
 	case 0:
 		return "no " + noun + "s"
@@ -27,8 +27,8 @@ func counted(n int, noun string) string {
 	}
 }
 
-// numberWord is a small number as it stands in a sentence: none, 1, 2.
-func numberWord(n int) string {
+// NumberWord is a small number as it stands in a sentence: none, 1, 2.
+func NumberWord(n int) string {
 	if n == 0 {
 		return "none"
 	}

@@ -1,4 +1,4 @@
-package config
+package diagnostic
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 
 // Render writes the diagnostics for a person: what is wrong, file:line:column,
 // the line with the part in question marked, and what to do.
-func (d Diagnostics) Render(w io.Writer, color bool) error {
+func (d List) Render(w io.Writer, color bool) error {
 	var out strings.Builder
 	for i, one := range d {
 		if i > 0 {
