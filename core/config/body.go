@@ -11,6 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/suggestion"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -161,7 +162,7 @@ func (b *body) close() {
 	}
 	for _, name := range b.unread() {
 		attribute := b.syntax.Attributes[name]
-		detail := cmp.Or(b.livesIn(name), didYouMean(name, "attributes", b.attributes))
+		detail := cmp.Or(b.livesIn(name), suggestion.For(name, "attributes", b.attributes))
 		if slices.Contains(b.blocks, name) {
 			detail = fmt.Sprintf("%q is a block. Write: %s { … } without an equals sign.", name, name)
 		}
@@ -179,7 +180,7 @@ func (b *body) close() {
 		if b.Full() {
 			continue
 		}
-		detail := didYouMean(block.Type, "blocks", b.blocks)
+		detail := suggestion.For(block.Type, "blocks", b.blocks)
 		if slices.Contains(b.attributes, block.Type) {
 			detail = fmt.Sprintf("%q is an attribute. Write: %s = … with an equals sign.", block.Type, block.Type)
 		}

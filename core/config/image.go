@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/suggestion"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -68,7 +69,7 @@ func (l *loader) checkRef(block *body, key, ref string) {
 	}
 	if !slices.Contains(known, subject) {
 		l.Warn(at, block.where, fmt.Sprintf("The reference for %q is never used", key),
-			strings.TrimSpace(fmt.Sprintf("No such provider is declared. %s", didYouMean(subject, "providers", known))))
+			strings.TrimSpace(fmt.Sprintf("No such provider is declared. %s", suggestion.For(subject, "providers", known))))
 	}
 }
 
@@ -89,7 +90,7 @@ func (l *loader) imageFor(block *body, name string, provider fleet.ProviderAddre
 	if !found.broken && provider != "" {
 		detail := fmt.Sprintf("Its refs have no entry for %q or %q.", provider, provider.Plugin())
 		if len(found.refs) > 0 {
-			detail += fmt.Sprintf(" It has: %s.", quotedList(slices.Sorted(maps.Keys(found.refs))))
+			detail += fmt.Sprintf(" It has: %s.", suggestion.Quoted(slices.Sorted(maps.Keys(found.refs))))
 		}
 		l.Fail(at, block.where, fmt.Sprintf("The image %q can't be used with provider.%s", name, provider),
 			detail+fmt.Sprintf(" Add to the image: %q = \"…\"", provider))

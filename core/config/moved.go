@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/suggestion"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -32,7 +33,7 @@ func (l *Loaded) RemovesNothing(known []fleet.FleetAddress) diagnostic.List {
 			continue
 		}
 		detail := "It is gone already, or never was; the block can be deleted."
-		if near := nearest(string(address), names); near != "" {
+		if near := suggestion.Nearest(string(address), names); near != "" {
 			detail += fmt.Sprintf(" Did you mean %s?", near)
 		}
 		report.Warn(
@@ -228,5 +229,5 @@ func (l *loader) moveTargets(target fleet.FleetAddress) string {
 	if len(keyed) > 0 {
 		return fmt.Sprintf("The block fleet %q has for_each. Write to = %s, for example.", target.Block(), slices.Min(keyed))
 	}
-	return strings.TrimSpace(didYouMean(string(target), "fleets", all) + " A fleet is moved to one that is declared.")
+	return strings.TrimSpace(suggestion.For(string(target), "fleets", all) + " A fleet is moved to one that is declared.")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/suggestion"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/planner/forecast"
 )
@@ -103,7 +104,7 @@ func checkModel(b *body, f *forecastBlock) {
 			b.at("model"),
 			b.where,
 			fmt.Sprintf("Unknown forecast model %q", diagnostic.Clip(f.Model)),
-			didYouMean(f.Model, "models", names),
+			suggestion.For(f.Model, "models", names),
 		)
 	case b.given("version") && !slices.Contains(forecast.Models(), fleet.Forecast(*f)):
 		b.Fail(b.at("version"), b.where, fmt.Sprintf("Unknown version %d of the model %q", f.Version, f.Model),

@@ -1,7 +1,7 @@
 package config
 
 import (
-	words "github.com/forgeyard/forgeyard-fleet/core/reason/text"
+	"github.com/forgeyard/forgeyard-fleet/core/config/suggestion"
 
 	"encoding/json"
 	"errors"
@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	words "github.com/forgeyard/forgeyard-fleet/core/reason/text"
 )
 
 // pluginBody is where a body that belongs to a plugin stands.
@@ -179,7 +180,7 @@ func (l *loader) pluginOf(block *body, name string) *plugin {
 			strings.TrimSpace(
 				fmt.Sprintf(
 					"%s Add to the forgeyard block: required_plugins { %s = { source = \"…\", version = \"…\" } }",
-					didYouMean(name, "plugins", l.pluginNames()),
+					suggestion.For(name, "plugins", l.pluginNames()),
 					name,
 				),
 			),

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/suggestion"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -31,7 +32,7 @@ func (l *loader) readPolicy(block *body) {
 				block.where,
 				fmt.Sprintf("Unknown provider %q", diagnostic.Clip(name)),
 				strings.TrimSpace(
-					"Providers are named by plugin, or by PLUGIN.NAME of a block. "+didYouMean(plugin, "providers", known),
+					"Providers are named by plugin, or by PLUGIN.NAME of a block. "+suggestion.For(plugin, "providers", known),
 				),
 			)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/suggestion"
 )
 
 // checkReferences checks every reference in our own words, since the expression
@@ -73,7 +74,7 @@ func functionHint(name string) string {
 	if hint, known := otherWays[name]; known {
 		return hint
 	}
-	return didYouMean(name, "functions", slices.Collect(maps.Keys(functions)))
+	return suggestion.For(name, "functions", slices.Collect(maps.Keys(functions)))
 }
 
 func (s *scope) checkReference(traversal hcl.Traversal) (summary, detail string) {
@@ -92,7 +93,7 @@ func (s *scope) checkReference(traversal hcl.Traversal) (summary, detail string)
 				"put it in quotes: %q.", root, diagnostic.Clip(traversalText(traversal)))
 		if name, ok := nameAt(traversal, 1); ok && s.unrooted(root, name) != "" {
 			detail = fmt.Sprintf("Did you mean %s?", s.unrooted(root, name))
-		} else if near := nearest(root, allRoots); near != "" {
+		} else if near := suggestion.Nearest(root, allRoots); near != "" {
 			detail = fmt.Sprintf("Did you mean %q? %s", near, detail)
 		}
 		return fmt.Sprintf("Unknown name %q", diagnostic.Clip(root)), detail
@@ -126,7 +127,7 @@ func (s *scope) declareHint(root, name string) string {
 	if full := s.unrooted(root, name); full != "" {
 		return fmt.Sprintf("Did you mean %s?", full)
 	}
-	hint := didYouMean(name, "names", s.names[root])
+	hint := suggestion.For(name, "names", s.names[root])
 	switch root {
 	case "var":
 		hint += fmt.Sprintf(" Declare it with: variable %q { }", diagnostic.Clip(name))

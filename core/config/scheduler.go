@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/suggestion"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -20,7 +21,7 @@ func (l *loader) readScheduler(block *body) {
 			block.header,
 			block.where,
 			fmt.Sprintf("Unknown scheduler type %q", diagnostic.Clip(kind)),
-			didYouMean(kind, "types", schedulerTypes),
+			suggestion.For(kind, "types", schedulerTypes),
 		)
 	}
 	block.scope = l.scope.withSecrets()

@@ -11,6 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/suggestion"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -91,7 +92,7 @@ func (b *body) shapeText(want *valueType, value cty.Value, expr hclsyntax.Expres
 			expr.Range(),
 			b.where,
 			fmt.Sprintf("Invalid value %q for %s", diagnostic.Clip(text), label),
-			didYouMean(text, "values", want.oneOf),
+			suggestion.For(text, "values", want.oneOf),
 		)
 		return nil, false
 	}
@@ -267,7 +268,7 @@ func (b *body) shapeObject(want *valueType, value cty.Value, expr hclsyntax.Expr
 			at,
 			b.where,
 			fmt.Sprintf("Unexpected key %q", diagnostic.Clip(key)),
-			fmt.Sprintf("%s has no such key. %s", label, didYouMean(key, "keys", known)),
+			fmt.Sprintf("%s has no such key. %s", label, suggestion.For(key, "keys", known)),
 		)
 		fine = false
 	}

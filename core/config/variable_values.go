@@ -10,6 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/suggestion"
 )
 
 // Variables are the values that a user gives from outside. Assignments win over
@@ -94,7 +95,7 @@ const mostUndeclared = 5
 func undeclared(names, declared []string) string {
 	if len(names) == 1 {
 		line := fmt.Sprintf("%s is ignored: no variable %q is declared", diagnostic.Clip(VariablePrefix+names[0]), diagnostic.Clip(names[0]))
-		if near := nearest(names[0], declared); near != "" {
+		if near := suggestion.Nearest(names[0], declared); near != "" {
 			line += fmt.Sprintf("; did you mean %q?", near)
 		}
 		return line
@@ -103,7 +104,7 @@ func undeclared(names, declared []string) string {
 	var named []string
 	for _, name := range names[:min(len(names), mostUndeclared)] {
 		one := diagnostic.Clip(VariablePrefix + name)
-		if near := nearest(name, declared); near != "" {
+		if near := suggestion.Nearest(name, declared); near != "" {
 			one += fmt.Sprintf(" (did you mean %q?)", near)
 		}
 		named = append(named, one)

@@ -1,4 +1,6 @@
-package config
+// Package suggestion is what a message says to someone who misspelt a name: the near
+// one, or those that are valid.
+package suggestion
 
 import (
 	"fmt"
@@ -8,9 +10,9 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// nearest is the known name that a misspelt one most likely means; empty: none
+// Nearest is the known name that a misspelt one most likely means; empty: none
 // is near enough.
-func nearest(given string, known []string) string {
+func Nearest(given string, known []string) string {
 	if len(given) > 100 {
 		return ""
 	}
@@ -31,10 +33,10 @@ func nearest(given string, known []string) string {
 	return best
 }
 
-// didYouMean is a sentence for the end of a detail: the near name, or the list
+// For is a sentence for the end of a detail: the near name, or the list
 // of what is valid, which noun names in the plural.
-func didYouMean(given, noun string, known []string) string {
-	if near := nearest(given, known); near != "" {
+func For(given, noun string, known []string) string {
+	if near := Nearest(given, known); near != "" {
 		return fmt.Sprintf("Did you mean %q?", near)
 	}
 	names := slices.Compact(slices.Sorted(slices.Values(known)))
@@ -42,13 +44,13 @@ func didYouMean(given, noun string, known []string) string {
 	case len(names) == 0:
 		return ""
 	case len(names) > 12:
-		return fmt.Sprintf("%d %s are valid, among them %s.", len(names), noun, quotedList(names[:8]))
+		return fmt.Sprintf("%d %s are valid, among them %s.", len(names), noun, Quoted(names[:8]))
 	default:
-		return fmt.Sprintf("Valid %s: %s.", noun, quotedList(names))
+		return fmt.Sprintf("Valid %s: %s.", noun, Quoted(names))
 	}
 }
 
-func quotedList(names []string) string {
+func Quoted(names []string) string {
 	quoted := make([]string, len(names))
 	for i, name := range names {
 		quoted[i] = fmt.Sprintf("%q", name)
