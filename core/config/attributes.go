@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/quantity"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -92,11 +93,11 @@ func (a *attribute) alwaysShown() bool {
 func (t valueType) asWritten(value reflect.Value) string {
 	switch t.kind {
 	case fleet.KindDuration:
-		return quotedText(durationText(time.Duration(value.Int())))
+		return quotedText(quantity.DurationText(time.Duration(value.Int())))
 	case kindSize:
-		return quotedText(sizeText(value.Int()))
+		return quotedText(quantity.SizeText(value.Int()))
 	case kindCPU:
-		return cpuText(value.Int())
+		return quantity.CPUText(value.Int())
 	case fleet.KindInt:
 		return strconv.FormatInt(value.Int(), 10)
 	case fleet.KindString, kindReference:

@@ -1,8 +1,6 @@
 package config
 
-import (
-	"github.com/forgeyard/forgeyard-fleet/core/fleet"
-)
+import "github.com/forgeyard/forgeyard-fleet/core/fleet"
 
 func forgeyardAttributes(definition fleet.Definition) attributes {
 	a := attributes{}

@@ -8,10 +8,9 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
-
-	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
 // document is the files that are read together: what was found wrong with them, what

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"github.com/forgeyard/forgeyard-fleet/core/config/suggestion"
-
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/suggestion"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	words "github.com/forgeyard/forgeyard-fleet/core/reason/text"
 )

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
-
 	"fmt"
 	"math/big"
 	"time"
@@ -10,6 +8,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/quantity"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	words "github.com/forgeyard/forgeyard-fleet/core/reason/text"
 )
@@ -31,7 +31,7 @@ func (b *body) shapeQuantity(want *valueType, value cty.Value, expr hclsyntax.Ex
 	case fleet.KindDuration:
 		return b.shapeDuration(want, text, expr, label)
 	case kindSize:
-		result, err = ParseSize(text)
+		result, err = quantity.ParseSize(text)
 	case kindMoney:
 		result, err = fleet.ParseMoney(text)
 	case kindMoment:
@@ -53,7 +53,7 @@ var quantityNouns = map[fleet.PluginTypeKind]string{kindSize: "size", kindMoney:
 
 // shapeDuration is a time span that isn't shorter than it may be.
 func (b *body) shapeDuration(want *valueType, text string, expr hclsyntax.Expression, label string) (any, bool) {
-	span, err := ParseDuration(text)
+	span, err := quantity.ParseDuration(text)
 	if err != nil {
 		b.Fail(
 			expr.Range(),
@@ -64,7 +64,7 @@ func (b *body) shapeDuration(want *valueType, text string, expr hclsyntax.Expres
 		return nil, false
 	}
 	if least := time.Duration(want.least); want.bounded && span < least {
-		advice := fmt.Sprintf("Use a duration of at least %s.", durationText(least))
+		advice := fmt.Sprintf("Use a duration of at least %s.", quantity.DurationText(least))
 		if least == time.Nanosecond {
 			advice = "Use a duration longer than 0."
 		}

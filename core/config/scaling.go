@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/quantity"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -103,8 +104,8 @@ func checkWait(scaling *body, f fleet.RunnerFleet) {
 		scaling.where,
 		fmt.Sprintf(
 			"An instance may take longer than max_wait: %s > %s",
-			durationText(wait),
-			durationText(f.Scaling.MaxWait),
+			quantity.DurationText(wait),
+			quantity.DurationText(f.Scaling.MaxWait),
 		),
 		"Without an instance, a job waits for boot and enrollment, and timeouts allow them more. Shorten timeouts.boot and "+
 			"timeouts.enroll, raise max_wait, or keep an instance with min = 1.",

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/quantity"
 	"github.com/forgeyard/forgeyard-fleet/core/config/suggestion"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -150,9 +151,9 @@ func checkJob(job *body, queue fleet.SchedulerQueue) {
 		takes, have int64
 		text        string
 	}{
-		{"cpu", takes.CPUMilli, class.CPUMilli, cpuText(class.CPUMilli)},
-		{"memory", takes.MemoryBytes, class.MemoryBytes, sizeText(class.MemoryBytes)},
-		{"disk", takes.DiskBytes, class.DiskBytes, sizeText(class.DiskBytes)},
+		{"cpu", takes.CPUMilli, class.CPUMilli, quantity.CPUText(class.CPUMilli)},
+		{"memory", takes.MemoryBytes, class.MemoryBytes, quantity.SizeText(class.MemoryBytes)},
+		{"disk", takes.DiskBytes, class.DiskBytes, quantity.SizeText(class.DiskBytes)},
 	} {
 		if one.have > 0 && one.takes > one.have {
 			job.Fail(

@@ -11,6 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/quantity"
 	"github.com/forgeyard/forgeyard-fleet/core/config/suggestion"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -327,9 +328,9 @@ func wantedText(want *valueType) string {
 	case fleet.KindNumber:
 		return "a number"
 	case fleet.KindDuration:
-		return "a duration, such as \"10m\"; valid units: " + durationUnitNames
+		return "a duration, such as \"10m\"; valid units: " + quantity.DurationUnits
 	case kindSize:
-		return "a size, such as \"16GiB\"; valid units: " + sizeUnitNames
+		return "a size, such as \"16GiB\"; valid units: " + quantity.SizeUnits
 	case kindCPU:
 		return "a number of processors, such as 4 or 0.5"
 	case kindMoney:

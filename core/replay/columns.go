@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/config/quantity"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/core/scheduler/reviewos"
 )
@@ -292,7 +292,7 @@ func readDuration(cell string) (time.Duration, error) {
 		}
 		return time.Duration(seconds), nil
 	}
-	d, err := config.ParseDuration(cell)
+	d, err := quantity.ParseDuration(cell)
 	if err != nil || d > longestJob || cell == "" {
 		return 0, wrong
 	}
@@ -311,7 +311,7 @@ func readSize(cell string) (int64, error) {
 	if bytes, err := strconv.ParseInt(cell, 10, 64); err == nil && bytes >= 0 {
 		return bytes, nil
 	}
-	bytes, err := config.ParseSize(cell)
+	bytes, err := quantity.ParseSize(cell)
 	if err != nil {
 		return 0, errors.New("it is a size like 4GiB, or a whole number of bytes; units that work: KiB, MiB, GiB, TiB")
 	}

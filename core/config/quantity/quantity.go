@@ -1,20 +1,21 @@
-package config
+// Package quantity is the amounts that fleet files write with a unit: durations, sizes and
+// numbers of processors, read and written.
+package quantity
 
 import (
-	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
-
 	"fmt"
 	"math/big"
 	"regexp"
 	"strings"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 	words "github.com/forgeyard/forgeyard-fleet/core/reason/text"
 )
 
 const (
-	durationUnitNames = "ms, s, m, h, d"
-	sizeUnitNames     = "KiB, MiB, GiB, TiB"
+	DurationUnits = "ms, s, m, h, d"
+	SizeUnits     = "KiB, MiB, GiB, TiB"
 )
 
 var durationUnits = map[string]time.Duration{
@@ -30,7 +31,7 @@ var (
 
 // ParseDuration reads "10m", "1h30m" or "7d". A day is 24 hours.
 func ParseDuration(text string) (time.Duration, error) {
-	const form = "use numbers with a unit, such as 10m or 1h30m; valid units: " + durationUnitNames
+	const form = "use numbers with a unit, such as 10m or 1h30m; valid units: " + DurationUnits
 	if text == "0" {
 		return 0, nil
 	}
@@ -62,7 +63,7 @@ func ParseDuration(text string) (time.Duration, error) {
 // ParseSize reads "16GiB". Only units that mean one thing are taken: GB is 10⁹
 // to some and 2³⁰ to others.
 func ParseSize(text string) (int64, error) {
-	const form = "use a number with a unit, such as 4GiB; valid units: " + sizeUnitNames
+	const form = "use a number with a unit, such as 4GiB; valid units: " + SizeUnits
 	if negativeForm.MatchString(text) {
 		return 0, fmt.Errorf("it can't be negative; %s", form)
 	}
@@ -126,8 +127,8 @@ func unknownUnit(unit string) string {
 	return fmt.Sprintf("unknown unit %q", diagnostic.Clip(unit))
 }
 
-// durationText is a duration as people write it: 10m and not 10m0s.
-func durationText(span time.Duration) string {
+// DurationText is a duration as people write it: 10m and not 10m0s.
+func DurationText(span time.Duration) string {
 	text := span.String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")
@@ -138,8 +139,8 @@ func durationText(span time.Duration) string {
 	return text
 }
 
-// sizeText is a number of bytes in the largest unit that divides it.
-func sizeText(bytes int64) string {
+// SizeText is a number of bytes in the largest unit that divides it.
+func SizeText(bytes int64) string {
 	for _, unit := range []string{"TiB", "GiB", "MiB", "KiB"} {
 		if bytes != 0 && bytes%sizeUnits[unit] == 0 {
 			return fmt.Sprintf("%d%s", bytes/sizeUnits[unit], unit)
@@ -148,8 +149,8 @@ func sizeText(bytes int64) string {
 	return fmt.Sprintf("%dB", bytes)
 }
 
-// cpuText is thousandths of a processor as a number.
-func cpuText(milli int64) string {
+// CPUText is thousandths of a processor as a number.
+func CPUText(milli int64) string {
 	text := fmt.Sprintf("%d.%03d", milli/1000, milli%1000)
 	return strings.TrimRight(strings.TrimRight(text, "0"), ".")
 }
