@@ -11,6 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/form"
 	"github.com/forgeyard/forgeyard-fleet/core/config/suggestion"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -148,7 +149,7 @@ func (b *body) labelled(block *hclsyntax.Block, want []string) bool {
 	fine := true
 	for i, label := range block.Labels {
 		if !fleet.ValidName(label) {
-			b.Fail(block.LabelRanges[i], b.where, fmt.Sprintf("Invalid name %q", diagnostic.Clip(label)), nameForm)
+			b.Fail(block.LabelRanges[i], b.where, fmt.Sprintf("Invalid name %q", diagnostic.Clip(label)), form.NameAdvice)
 			fine = false
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/form"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	"github.com/forgeyard/forgeyard-fleet/plugin-sdk/blocktag"
 )
@@ -82,10 +83,10 @@ type valueType struct {
 	// nanoseconds.
 	bounded     bool
 	least, most int64
-	form        textForm
+	form        form.Text
 	oneOf       []string
 	aliases     map[string]string
-	keys        textForm // of a map
+	keys        form.Text // of a map
 	list        string
 	refers      string
 	words       ReferenceType
@@ -233,7 +234,7 @@ func compileType(goType reflect.Type, tag reflect.StructTag) (valueType, error) 
 		element, err := compileType(goType.Elem(), tag)
 		element.list = ""
 		if name := tag.Get("keys"); name != "" {
-			if typ.keys = forms[name]; typ.keys == nil {
+			if typ.keys = form.Named(name); typ.keys == nil {
 				return typ, fmt.Errorf("unknown form %q", name)
 			}
 		}
@@ -250,7 +251,7 @@ func compileType(goType reflect.Type, tag reflect.StructTag) (valueType, error) 
 
 func (t *valueType) setTexts(tag reflect.StructTag) error {
 	if name := tag.Get("form"); name != "" {
-		if t.form = forms[name]; t.form == nil {
+		if t.form = form.Named(name); t.form == nil {
 			return fmt.Errorf("unknown form %q", name)
 		}
 	}

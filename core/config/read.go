@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/form"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -231,7 +232,7 @@ func (b *body) entries(d *declaration, goType reflect.Type) func(yield func(refl
 		for _, syntax := range inTextOrder(b.syntax.Attributes) {
 			written, _, ok := b.value(syntax.Name)
 			if !fleet.ValidName(syntax.Name) {
-				b.Fail(syntax.NameRange, b.where, fmt.Sprintf("Invalid name %q", diagnostic.Clip(syntax.Name)), nameForm)
+				b.Fail(syntax.NameRange, b.where, fmt.Sprintf("Invalid name %q", diagnostic.Clip(syntax.Name)), form.NameAdvice)
 				continue
 			}
 			entry := reflect.New(goType).Elem()
