@@ -1,6 +1,9 @@
 package config
 
-import "github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+import (
+	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/source"
+)
 
 // What callers of this package handle by its own names.
 type (
@@ -12,6 +15,8 @@ type (
 	Range = diagnostic.Range
 	// Snippet is the line that one is about.
 	Snippet = diagnostic.Snippet
+	// Source is one *.hcl file.
+	Source = source.File
 )
 
 // The severities of diagnostics.
@@ -19,3 +24,21 @@ const (
 	Error   = diagnostic.Error
 	Warning = diagnostic.Warning
 )
+
+// LockFileName is the plugin lock, which lies beside the fleet files.
+const LockFileName = source.LockFileName
+
+// MaxSourceBytes bounds all files of one definition together.
+const MaxSourceBytes = source.MaxSourceBytes
+
+// ErrNoSources says that a directory holds no fleet file.
+var ErrNoSources = source.ErrNoSources
+
+// ReadDir reads the fleet files of a directory; see source.ReadDir.
+func ReadDir(dir string) ([]Source, error) { return source.ReadDir(dir) }
+
+// ReadFile reads one file of variables, for --var-file; see source.ReadFile.
+func ReadFile(path string) (Source, error) { return source.ReadFile(path) }
+
+// Format gives a fleet file's text in normal form; see source.Format.
+func Format(file Source) ([]byte, Diagnostics) { return source.Format(file) }

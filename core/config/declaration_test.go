@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/source"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -49,7 +50,7 @@ func sample() string {
 }
 
 func loadSample(text string, variables ...string) (*Loaded, diagnostic.List) {
-	return Load([]Source{{Name: "sample.hcl", Bytes: []byte(text)}}, Variables{Assignments: variables}, localSchemas{})
+	return Load([]source.File{{Name: "sample.hcl", Bytes: []byte(text)}}, Variables{Assignments: variables}, localSchemas{})
 }
 
 // forAttributes calls do for every attribute of the reference with a fresh copy
@@ -365,7 +366,7 @@ func (f faultySchemas) Schemas(plugin string) (fleet.PluginSchemas, error) {
 
 func TestPluginListWithoutElementTypeIsReported(t *testing.T) {
 	text := strings.Replace(sample(), `"/var/lib/acme-ci"`, `["/var/lib/acme-ci"]`, 1)
-	_, found := Load([]Source{{Name: "sample.hcl", Bytes: []byte(text)}}, Variables{}, faultySchemas{})
+	_, found := Load([]source.File{{Name: "sample.hcl", Bytes: []byte(text)}}, Variables{}, faultySchemas{})
 	if len(found) != 1 || found[0].Summary != `"root[0]" has a type that this version doesn't know` {
 		t.Errorf("%v", found)
 	}

@@ -11,6 +11,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/source"
 )
 
 // document is the files that are read together: what was found wrong with them, what
@@ -18,7 +19,7 @@ import (
 type document struct {
 	*diagnostic.Collector
 	scope  *scope
-	parser *parser
+	parser *source.Parser
 	// language is nil where the files aren't fleet files.
 	language *language
 	// notYet is what is written and has no effect yet, by its path.
@@ -31,43 +32,43 @@ type document struct {
 // newDocument is an empty document of a language; nil: of none.
 func newDocument(of *language) *document {
 	return &document{
-		Collector: diagnostic.NewCollector(), scope: newScope(), parser: &parser{}, language: of,
+		Collector: diagnostic.NewCollector(), scope: newScope(), parser: &source.Parser{}, language: of,
 		notYet: map[string]*notYet{}, defaults: map[string]cty.Value{},
 	}
 }
 
 // parseAll makes one body of all files.
-func (d *document) parseAll(sources []Source) (*body, bool) {
+func (d *document) parseAll(sources []source.File) (*body, bool) {
 	sources = slices.Clone(sources)
-	slices.SortFunc(sources, func(a, b Source) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(sources, func(a, b source.File) int { return strings.Compare(a.Name, b.Name) })
 	all := &hclsyntax.Body{Attributes: hclsyntax.Attributes{}}
 	fine := true
 	header := hcl.Range{}
 	size := 0
-	for _, source := range sources {
-		size += len(source.Bytes)
+	for _, file := range sources {
+		size += len(file.Bytes)
 	}
 	d.scope.allowStepsFor(size)
-	if size > MaxSourceBytes {
+	if size > source.MaxSourceBytes {
 		d.Fail(
 			header,
 			"",
 			"The fleet files are too large",
-			fmt.Sprintf("They have more than %d MiB together. Is one of them not a fleet file?", MaxSourceBytes>>20),
+			fmt.Sprintf("They have more than %d MiB together. Is one of them not a fleet file?", source.MaxSourceBytes>>20),
 		)
 		return nil, false
 	}
-	for i, source := range sources {
-		parsed, ok := d.parser.parse(d.Collector, source)
+	for i, file := range sources {
+		parsed, ok := d.parser.Parse(d.Collector, file)
 		if !ok {
 			fine = false
 			continue
 		}
 		if i == 0 {
-			header = hcl.Range{Filename: source.Name, Start: hcl.InitialPos, End: hcl.InitialPos}
+			header = hcl.Range{Filename: file.Name, Start: hcl.InitialPos, End: hcl.InitialPos}
 		}
 		all.Blocks = append(all.Blocks, parsed.Blocks...)
-		for _, attribute := range inTextOrder(parsed.Attributes) {
+		for _, attribute := range source.InTextOrder(parsed.Attributes) {
 			fine = false
 			d.Fail(attribute.NameRange, "", fmt.Sprintf("Unexpected attribute %q", attribute.Name),
 				"Only blocks are allowed at the top of a file. Put values to refer to into locals { … }.")

@@ -9,6 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/source"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -36,7 +37,7 @@ type Loaded struct {
 // Load reads a definition. Loaded is nil where the diagnostics hold an error.
 // All errors of all files come at once, but text that doesn't parse stops the
 // rest: after it every reference would look wrong.
-func Load(sources []Source, variables Variables, schemas SchemaSource) (*Loaded, diagnostic.List) {
+func Load(sources []source.File, variables Variables, schemas SchemaSource) (*Loaded, diagnostic.List) {
 	l := newLoader()
 	l.schemas = schemas
 	root, ok := l.parseAll(sources)

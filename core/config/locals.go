@@ -10,7 +10,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/source"
 )
+
+// maxChain bounds how many local values may depend on each other in a row.
+const maxChain = 200
 
 // localValues evaluates locals in the order of their references.
 type localValues struct {
@@ -25,7 +29,7 @@ type localValues struct {
 func (l *loader) readLocals(blocks []*body) cty.Value {
 	locals := &localValues{loader: l, declared: map[string]*hclsyntax.Attribute{}, values: map[string]cty.Value{}}
 	for _, block := range blocks {
-		for _, attribute := range inTextOrder(block.syntax.Attributes) {
+		for _, attribute := range source.InTextOrder(block.syntax.Attributes) {
 			block.attribute(attribute.Name)
 			if first, twice := locals.declared[attribute.Name]; twice {
 				l.Fail(attribute.NameRange, block.where, fmt.Sprintf("The local value %q is declared twice", attribute.Name),
@@ -54,9 +58,9 @@ func (l *localValues) resolve(name string) cty.Value {
 		l.reportCycle(l.path[start:])
 		return cty.DynamicVal
 	}
-	if len(l.path) >= maxDepth {
+	if len(l.path) >= maxChain {
 		l.Fail(attribute.NameRange, "locals", "The local values depend on each other too deeply",
-			fmt.Sprintf("A chain of references may be %d long.", maxDepth))
+			fmt.Sprintf("A chain of references may be %d long.", maxChain))
 		return cty.DynamicVal
 	}
 	l.path = append(l.path, name)

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/source"
 	"github.com/forgeyard/forgeyard-fleet/core/config/suggestion"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	words "github.com/forgeyard/forgeyard-fleet/core/reason/text"
@@ -197,7 +198,7 @@ func (l *loader) pluginOf(block *body, name string) *plugin {
 	schemas, err := l.schemas.Schemas(name)
 	if errors.Is(err, ErrNotInstalled) {
 		l.Fail(at, block.where, fmt.Sprintf("The plugin %q isn't installed", name),
-			LockFileName+" has no entry for it. "+installHint)
+			source.LockFileName+" has no entry for it. "+installHint)
 		return nil
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/source"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -42,10 +43,10 @@ type PluginTest struct {
 }
 
 // LoadPluginTest reads the file for a plugin that describes itself so.
-func LoadPluginTest(source Source, plugin fleet.PluginSchemas) (PluginTest, diagnostic.List) {
+func LoadPluginTest(file source.File, plugin fleet.PluginSchemas) (PluginTest, diagnostic.List) {
 	l := newLoader()
 	var test PluginTest
-	root, ok := l.parseAll([]Source{source})
+	root, ok := l.parseAll([]source.File{file})
 	if !ok {
 		return test, l.Sorted()
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 	"github.com/forgeyard/forgeyard-fleet/core/config/form"
+	"github.com/forgeyard/forgeyard-fleet/core/config/source"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -229,7 +230,7 @@ func (b *body) standardValue(one *attribute) (any, bool) {
 // object with the declared attributes as its keys.
 func (b *body) entries(d *declaration, goType reflect.Type) func(yield func(reflect.Value) bool) {
 	return func(yield func(reflect.Value) bool) {
-		for _, syntax := range inTextOrder(b.syntax.Attributes) {
+		for _, syntax := range source.InTextOrder(b.syntax.Attributes) {
 			written, _, ok := b.value(syntax.Name)
 			if !fleet.ValidName(syntax.Name) {
 				b.Fail(syntax.NameRange, b.where, fmt.Sprintf("Invalid name %q", diagnostic.Clip(syntax.Name)), form.NameAdvice)

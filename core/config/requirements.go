@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/source"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -30,7 +31,7 @@ type Requirements struct {
 
 // LoadRequirements reads only the forgeyard block. The rest of the files must
 // parse, and that is all that is asked of it.
-func LoadRequirements(sources []Source) (Requirements, diagnostic.List) {
+func LoadRequirements(sources []source.File) (Requirements, diagnostic.List) {
 	l := newLoader()
 	root, ok := l.parseAll(sources)
 	if !ok {

@@ -3,12 +3,14 @@ package config
 import (
 	"strings"
 	"testing"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config/source"
 )
 
 func TestVarWithoutNameSuggestsNoDeclaration(t *testing.T) {
 	for _, assignment := range []string{"=", "=x", " =x"} {
 		_, found := Load(
-			[]Source{{Name: "fleet.hcl", Bytes: []byte("forgeyard {\n  installation = \"demo\"\n}\n")}},
+			[]source.File{{Name: "fleet.hcl", Bytes: []byte("forgeyard {\n  installation = \"demo\"\n}\n")}},
 			Variables{Assignments: []string{assignment}},
 			nil,
 		)

@@ -10,6 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/source"
 	"github.com/forgeyard/forgeyard-fleet/core/config/suggestion"
 )
 
@@ -23,7 +24,7 @@ type Variables struct {
 	// Assignments are name=value, as given to --var.
 	Assignments []string `json:"assignments,omitempty"`
 	// Files are files of name = value lines, as given to --var-file.
-	Files []Source `json:"files,omitempty"`
+	Files []source.File `json:"files,omitempty"`
 	// Environment is KEY=VALUE lines; those that begin with FLEET_VAR_ count.
 	// A line for a variable that isn't declared is a warning and not an error:
 	// the environment is shared.
@@ -117,8 +118,8 @@ func undeclared(names, declared []string) string {
 
 // givenInFile reads a file of variables. Where one is sensitive, no line of the
 // file is shown.
-func (l *loader) givenInFile(file Source, values map[string]outsideValue, hidden bool) {
-	parsed, ok := l.parser.parse(l.Collector, file)
+func (l *loader) givenInFile(file source.File, values map[string]outsideValue, hidden bool) {
+	parsed, ok := l.parser.Parse(l.Collector, file)
 	if hidden {
 		l.HideText(file.Name)
 	}
@@ -128,7 +129,7 @@ func (l *loader) givenInFile(file Source, values map[string]outsideValue, hidden
 	for _, block := range parsed.Blocks {
 		l.Fail(block.TypeRange, "", "A file of variables holds no blocks", "Write lines of the form: name = value")
 	}
-	for _, attribute := range inTextOrder(parsed.Attributes) {
+	for _, attribute := range source.InTextOrder(parsed.Attributes) {
 		if !slices.Contains(l.scope.names["var"], attribute.Name) {
 			l.Fail(
 				attribute.NameRange,
@@ -150,7 +151,7 @@ func (l *loader) read(value outsideValue, declared cty.Type) (cty.Value, hcl.Ran
 		result, ok := plain.evaluate(l.Collector, value.expr, "")
 		return result, value.expr.Range(), ok
 	}
-	text := Source{Name: value.source, Bytes: []byte(value.text)}
+	text := source.File{Name: value.source, Bytes: []byte(value.text)}
 	l.AddText(text.Name, text.Bytes)
 	at := hcl.Range{
 		Filename: value.source,
@@ -160,7 +161,7 @@ func (l *loader) read(value outsideValue, declared cty.Type) (cty.Value, hcl.Ran
 	if declared.IsPrimitiveType() || declared == cty.DynamicPseudoType {
 		return cty.StringVal(value.text), at, true
 	}
-	expr, ok := l.parser.parseExpression(l.Collector, text)
+	expr, ok := l.parser.ParseExpression(l.Collector, text)
 	if !ok {
 		return cty.NilVal, at, false
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config/source"
 )
 
 // Sensitive tells the sensitive variables of fleet files that load without
@@ -24,7 +26,7 @@ type Sensitive struct {
 // nothing and stays), and lines of the environment that set no variable. The definition is the same, since nothing
 // sensitive can be part of it, but the needed values must be given again before
 // the files load. Both must have loaded without errors.
-func WithholdSensitive(sources []Source, variables Variables) ([]Source, Variables, Sensitive) {
+func WithholdSensitive(sources []source.File, variables Variables) ([]source.File, Variables, Sensitive) {
 	l := newLoader()
 	root, ok := l.parseAll(sources)
 	if !ok {
@@ -45,7 +47,7 @@ func WithholdSensitive(sources []Source, variables Variables) ([]Source, Variabl
 	}
 	slices.Sort(found.Names)
 	slices.Sort(found.Needed)
-	kept := make([]Source, 0, len(sources))
+	kept := make([]source.File, 0, len(sources))
 	for _, source := range sources {
 		kept = append(kept, withoutDefaults(source, found.Needed))
 	}
@@ -61,22 +63,22 @@ func emptyDefault(attribute *hclsyntax.Attribute) bool {
 	return ok && (value.IsNull() || value.Type() == cty.String && value.AsString() == "")
 }
 
-// withoutDefaults is a source whose variables of these names have no default,
+// withoutDefaults is a file whose variables of these names have no default,
 // and no comment on it.
-func withoutDefaults(source Source, names []string) Source {
+func withoutDefaults(file source.File, names []string) source.File {
 	if len(names) == 0 {
-		return source
+		return file
 	}
-	file, problems := hclwrite.ParseConfig(source.Bytes, source.Name, hcl.InitialPos)
+	parsed, problems := hclwrite.ParseConfig(file.Bytes, file.Name, hcl.InitialPos)
 	if problems.HasErrors() {
-		return Source{Name: source.Name}
+		return source.File{Name: file.Name}
 	}
-	for _, block := range file.Body().Blocks() {
+	for _, block := range parsed.Body().Blocks() {
 		if labels := block.Labels(); block.Type() == "variable" && len(labels) == 1 && slices.Contains(names, labels[0]) {
 			block.Body().RemoveAttribute("default")
 		}
 	}
-	return Source{Name: source.Name, Bytes: file.Bytes()}
+	return source.File{Name: file.Name, Bytes: parsed.Bytes()}
 }
 
 // Only gives what sets the variables of these names. Files are rewritten from
@@ -96,22 +98,22 @@ func (v Variables) Only(names []string) Variables {
 	}
 	for _, file := range v.Files {
 		if text := onlyInFile(file, names); len(text) > 0 {
-			only.Files = append(only.Files, Source{Name: file.Name, Bytes: text})
+			only.Files = append(only.Files, source.File{Name: file.Name, Bytes: text})
 		}
 	}
 	return only
 }
 
 // onlyInFile is a file of variables with only the lines of some names.
-func onlyInFile(file Source, names []string) []byte {
+func onlyInFile(file source.File, names []string) []byte {
 	l := newLoader()
-	parsed, ok := l.parser.parse(l.Collector, file)
+	parsed, ok := l.parser.Parse(l.Collector, file)
 	if !ok {
 		return nil
 	}
 	plain := l.scope.constants("A value from outside can't refer to the fleet files.")
 	written := hclwrite.NewEmptyFile()
-	for _, attribute := range inTextOrder(parsed.Attributes) {
+	for _, attribute := range source.InTextOrder(parsed.Attributes) {
 		if !slices.Contains(names, attribute.Name) {
 			continue
 		}

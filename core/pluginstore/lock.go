@@ -12,12 +12,12 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/forgeyard/forgeyard-fleet/core/config"
+	"github.com/forgeyard/forgeyard-fleet/core/config/source"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
 // LockFileName is the lock's name, beside the fleet files.
-const LockFileName = config.LockFileName
+const LockFileName = source.LockFileName
 
 // SourceDev is the source of a plugin that its author built and installed from a
 // folder: it has no index and no signer, and another machine can't fetch it.

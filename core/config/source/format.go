@@ -1,4 +1,4 @@
-package config
+package source
 
 import (
 	"bytes"
@@ -14,9 +14,9 @@ import (
 // equals signs in a column, one line break at the end. Comments and blank lines
 // stay, and so does the meaning: only the space between words changes. Text that
 // doesn't parse is not touched; the diagnostics say why.
-func Format(source Source) ([]byte, diagnostic.List) {
+func Format(source File) ([]byte, diagnostic.List) {
 	report := diagnostic.NewCollector()
-	if _, ok := new(parser).parse(report, source); !ok {
+	if _, ok := new(Parser).Parse(report, source); !ok {
 		return nil, report.Sorted()
 	}
 	if len(bytes.TrimSpace(source.Bytes)) == 0 {

@@ -1,4 +1,4 @@
-package config
+package source
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 // outline is everything that a body holds, with where it stands.
 func outline(body *hclsyntax.Body) []string {
 	var lines []string
-	for _, attribute := range inTextOrder(body.Attributes) {
+	for _, attribute := range InTextOrder(body.Attributes) {
 		lines = append(lines, fmt.Sprintf("%s %s %s", attribute.Name, attribute.SrcRange, attribute.Expr.Range()))
 	}
 	for _, block := range body.Blocks {
@@ -29,17 +29,17 @@ func outline(body *hclsyntax.Body) []string {
 func sameAsWhole(t *testing.T, text string) {
 	t.Helper()
 	report := diagnostic.NewCollector()
-	if !new(parser).withinLimits(report, "a.hcl", []byte(text)) || countWords([]byte(text)) > maxPieceWords {
+	if !new(Parser).withinLimits(report, "a.hcl", []byte(text)) || countWords([]byte(text)) > maxPieceWords {
 		return
 	}
 	tokens, _ := hclsyntax.LexConfig([]byte(text), "a.hcl", hcl.InitialPos)
 	if !shallow(diagnostic.NewCollector(), tokens) {
-		if _, ok := new(parser).parseText(report, "a.hcl", []byte(text)); ok {
+		if _, ok := new(Parser).parseText(report, "a.hcl", []byte(text)); ok {
 			t.Fatalf("in pieces, what is too deep was read")
 		}
 		return
 	}
-	pieces, ok := new(parser).parseText(report, "a.hcl", []byte(text))
+	pieces, ok := new(Parser).parseText(report, "a.hcl", []byte(text))
 	whole, problems := hclsyntax.ParseConfig([]byte(text), "a.hcl", hcl.InitialPos)
 	if ok == problems.HasErrors() {
 		t.Fatalf("in pieces %v %v, whole %v", ok, report.Sorted(), problems)

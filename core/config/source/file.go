@@ -1,4 +1,4 @@
-package config
+package source
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Source is one *.hcl file. Name is what diagnostics show.
-type Source struct {
+// File is one *.hcl file. Name is what diagnostics show.
+type File struct {
 	Name  string `json:"name"`
 	Bytes []byte `json:"bytes"`
 }
@@ -30,12 +30,12 @@ var ErrNoSources = errors.New("no fleet files")
 // ReadDir reads every *.hcl file of dir but the plugin lock, sorted by name.
 // All files of a directory are one definition. Names are joined to dir as the
 // user wrote it, so that a terminal can open them.
-func ReadDir(dir string) ([]Source, error) {
+func ReadDir(dir string) ([]File, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the fleet files of %s: %w", dir, err)
 	}
-	var sources []Source
+	var sources []File
 	left := int64(MaxSourceBytes)
 	for _, entry := range entries {
 		name := entry.Name()
@@ -51,25 +51,25 @@ func ReadDir(dir string) ([]Source, error) {
 			continue
 		}
 		left -= int64(len(content))
-		sources = append(sources, Source{Name: path, Bytes: content})
+		sources = append(sources, File{Name: path, Bytes: content})
 	}
 	if len(sources) == 0 {
 		return nil, fmt.Errorf("%w: %s has no *.hcl file; write one with: forgeyard-fleet init", ErrNoSources, dir)
 	}
-	slices.SortFunc(sources, func(a, b Source) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(sources, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	return sources, nil
 }
 
 // ReadFile reads one file of variables, for --var-file.
-func ReadFile(path string) (Source, error) {
+func ReadFile(path string) (File, error) {
 	content, err := readAtMost(path, MaxSourceBytes)
 	if err != nil {
-		return Source{}, err
+		return File{}, err
 	}
 	if content == nil {
-		return Source{}, fmt.Errorf("read %s: not a regular file", path)
+		return File{}, fmt.Errorf("read %s: not a regular file", path)
 	}
-	return Source{Name: path, Bytes: content}, nil
+	return File{Name: path, Bytes: content}, nil
 }
 
 // readAtMost reads a regular file. Nil bytes without an error: it is none (a

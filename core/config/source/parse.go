@@ -1,4 +1,4 @@
-package config
+package source
 
 import (
 	"bytes"
@@ -17,14 +17,14 @@ import (
 // hundreds of them, and in pieces only what its largest piece does.
 const smallestPiece = 512
 
-// parser makes syntax of texts, within the limits of all texts together.
-type parser struct {
+// Parser makes syntax of texts, within the limits of all texts together.
+type Parser struct {
 	// words counts what has been parsed, what had to be read twice included.
 	words int
 }
 
-// parse gives a file's syntax tree, or reports why there is none.
-func (p *parser) parse(report *diagnostic.Collector, source Source) (*hclsyntax.Body, bool) {
+// Parse gives a file's syntax tree, or reports why there is none.
+func (p *Parser) Parse(report *diagnostic.Collector, source File) (*hclsyntax.Body, bool) {
 	report.AddText(source.Name, source.Bytes)
 	if !p.withinLimits(report, source.Name, source.Bytes) {
 		return nil, false
@@ -32,8 +32,8 @@ func (p *parser) parse(report *diagnostic.Collector, source Source) (*hclsyntax.
 	return p.parseText(report, source.Name, source.Bytes)
 }
 
-// parseExpression is parse for a text that is one expression.
-func (p *parser) parseExpression(report *diagnostic.Collector, source Source) (hclsyntax.Expression, bool) {
+// ParseExpression is parse for a text that is one expression.
+func (p *Parser) ParseExpression(report *diagnostic.Collector, source File) (hclsyntax.Expression, bool) {
 	report.AddText(source.Name, source.Bytes)
 	if !p.withinLimits(report, source.Name, source.Bytes) ||
 		!shallowPiece(report, source.Name, source.Bytes, hcl.InitialPos) {
@@ -51,7 +51,7 @@ func (p *parser) parseExpression(report *diagnostic.Collector, source Source) (h
 // piece ends with something open, which is an error, and is tried again with
 // more text. So a piece that parses is what a parser of the whole text would
 // have seen, and what is wrong is told as it would tell it.
-func (p *parser) parseText(c *diagnostic.Collector, name string, text []byte) (*hclsyntax.Body, bool) {
+func (p *Parser) parseText(c *diagnostic.Collector, name string, text []byte) (*hclsyntax.Body, bool) {
 	whole := &hclsyntax.Body{Attributes: hclsyntax.Attributes{}}
 	fine := true
 	for start := hcl.InitialPos; start.Byte < len(text); {
@@ -67,7 +67,7 @@ func (p *parser) parseText(c *diagnostic.Collector, name string, text []byte) (*
 
 // parsePiece is the shortest piece at start that can be read by itself, or the
 // report of why none can.
-func (p *parser) parsePiece(c *diagnostic.Collector, name string, text []byte, start hcl.Pos) ([]byte, *hclsyntax.Body, bool) {
+func (p *Parser) parsePiece(c *diagnostic.Collector, name string, text []byte, start hcl.Pos) ([]byte, *hclsyntax.Body, bool) {
 	report := c.SameTexts()
 	size := smallestPiece
 	for tries := 1; ; tries++ {
@@ -146,7 +146,7 @@ func positionAfter(start hcl.Pos, piece []byte) hcl.Pos {
 func join(c *diagnostic.Collector, whole, piece *hclsyntax.Body) bool {
 	whole.Blocks = append(whole.Blocks, piece.Blocks...)
 	fine := true
-	for _, attribute := range inTextOrder(piece.Attributes) {
+	for _, attribute := range InTextOrder(piece.Attributes) {
 		if first, twice := whole.Attributes[attribute.Name]; twice {
 			fine = false
 			c.Fail(
@@ -166,8 +166,8 @@ func join(c *diagnostic.Collector, whole, piece *hclsyntax.Body) bool {
 	return fine
 }
 
-// inTextOrder are the attributes as they stand in the file.
-func inTextOrder(attributes hclsyntax.Attributes) []*hclsyntax.Attribute {
+// InTextOrder are the attributes as they stand in the file.
+func InTextOrder(attributes hclsyntax.Attributes) []*hclsyntax.Attribute {
 	list := make([]*hclsyntax.Attribute, 0, len(attributes))
 	for _, attribute := range attributes {
 		list = append(list, attribute)

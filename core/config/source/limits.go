@@ -1,4 +1,4 @@
-package config
+package source
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ const (
 )
 
 // withinLimits says whether the parser may see text; what isn't is reported.
-func (p *parser) withinLimits(c *diagnostic.Collector, name string, text []byte) bool {
+func (p *Parser) withinLimits(c *diagnostic.Collector, name string, text []byte) bool {
 	if at, bad := firstInvalidUTF8(text); bad {
 		c.Fail(positionOf(name, text, at), "", "The file is not UTF-8 text",
 			"Fleet files are UTF-8. This byte belongs to no character; save the file as UTF-8, or move it away if it isn't a "+
@@ -35,7 +35,7 @@ func (p *parser) withinLimits(c *diagnostic.Collector, name string, text []byte)
 	return p.wordsWithinLimit(c, name)
 }
 
-func (p *parser) wordsWithinLimit(c *diagnostic.Collector, name string) bool {
+func (p *Parser) wordsWithinLimit(c *diagnostic.Collector, name string) bool {
 	if p.words > maxWords {
 		start := hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos}
 		c.Fail(start, "", "The fleet files are too large",
