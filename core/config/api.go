@@ -2,6 +2,7 @@ package config
 
 import (
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/expression"
 	"github.com/forgeyard/forgeyard-fleet/core/config/source"
 )
 
@@ -42,3 +43,6 @@ func ReadFile(path string) (Source, error) { return source.ReadFile(path) }
 
 // Format gives a fleet file's text in normal form; see source.Format.
 func Format(file Source) ([]byte, Diagnostics) { return source.Format(file) }
+
+// Functions are the names of the functions of the language, sorted.
+func Functions() []string { return expression.Functions() }

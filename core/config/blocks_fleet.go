@@ -9,7 +9,7 @@ import (
 // fleetBlock is a fleet.RunnerFleet whose references aren't resolved.
 type fleetBlock struct {
 	Name      string          `fleet:"-" label:"NAME" example:"demo|team"`
-	ForEach   expression      `fleet:"for_each" value:"map, or set of text" example:"|toset([\"docs\", \"web\"])" doc:"One fleet for each element of a map or of a set of text, with the address 'fleet.NAME[\"KEY\"]'. Inside the block, 'each.key' is the key and 'each.value' the value, which for a set is the key as well. Keys hold letters, digits, '.', '-' and '_'. A definition has at most 20000 fleets. Left out: one fleet."`
+	ForEach   Expression      `fleet:"for_each" value:"map, or set of text" example:"|toset([\"docs\", \"web\"])" doc:"One fleet for each element of a map or of a set of text, with the address 'fleet.NAME[\"KEY\"]'. Inside the block, 'each.key' is the key and 'each.value' the value, which for a set is the key as well. Keys hold letters, digits, '.', '-' and '_'. A definition has at most 20000 fleets. Left out: one fleet."`
 	Class     string          `fleet:"capacity_class,required" refers:"capacity_class" example:"capacity_class.small" doc:"'capacity_class.NAME': what the instances are."`
 	Provider  string          `fleet:"provider,required" refers:"provider" example:"provider.local.here" doc:"'provider.PLUGIN.NAME': where they come from. A change replaces instances."`
 	Image     string          `fleet:"image" refers:"image" example:"image.workstation" doc:"'image.NAME': what they boot. The image must have a reference for the provider. A change replaces instances. Left out: none."`

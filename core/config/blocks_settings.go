@@ -28,8 +28,8 @@ type managerBlock struct {
 type variableBlock struct {
 	Name        string            `fleet:"-" label:"NAME" example:"most"`
 	Description string            `fleet:"description" example:"How many instances may run." doc:"A sentence for people. It has no effect."`
-	Type        expression        `fleet:"type" value:"type" example:"number" doc:"'string', 'number', 'bool', 'list(…)', 'map(…)', 'set(…)' or 'object({…})', where 'optional(TYPE, DEFAULT)' may stand within an object. Left out: anything. For types other than the first three, the text from the command line or the environment is read as an expression."`
-	Default     expression        `fleet:"default" value:"any value" example:"4" doc:"The value where none is given. It is a plain value. Left out: a value must be given."`
+	Type        Expression        `fleet:"type" value:"type" example:"number" doc:"'string', 'number', 'bool', 'list(…)', 'map(…)', 'set(…)' or 'object({…})', where 'optional(TYPE, DEFAULT)' may stand within an object. Left out: anything. For types other than the first three, the text from the command line or the environment is read as an expression."`
+	Default     Expression        `fleet:"default" value:"any value" example:"4" doc:"The value where none is given. It is a plain value. Left out: a value must be given."`
 	Sensitive   bool              `fleet:"sensitive" default:"false" example:"false" doc:"The value is shown in no message and may stand in nothing that is stored, and neither may what is made from it. A plugin's secret isn't a variable, but a ['secret(…)'](#secrets)."`
 	Validations []validationBlock `fleet:"validation,block" doc:"A rule for the variable's value."`
 }
@@ -37,6 +37,6 @@ type variableBlock struct {
 // validationBlock is a rule for the variable's value. Both are evaluated once the
 // variable has one.
 type validationBlock struct {
-	Condition    expression `fleet:"condition,required" value:"boolean expression" example:"var.most > 0" doc:"Must be true. It may only refer to this variable."`
-	ErrorMessage expression `fleet:"error_message,required" value:"text" example:"\"At least one.\"" doc:"What is printed where it isn't."`
+	Condition    Expression `fleet:"condition,required" value:"boolean expression" example:"var.most > 0" doc:"Must be true. It may only refer to this variable."`
+	ErrorMessage Expression `fleet:"error_message,required" value:"text" example:"\"At least one.\"" doc:"What is printed where it isn't."`
 }

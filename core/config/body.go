@@ -11,6 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/expression"
 	"github.com/forgeyard/forgeyard-fleet/core/config/form"
 	"github.com/forgeyard/forgeyard-fleet/core/config/suggestion"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -22,7 +23,7 @@ import (
 type body struct {
 	*diagnostic.Collector
 	document *document
-	scope    *scope
+	scope    *expression.Scope
 	// path is the block's kind within its parents: "fleet.scaling".
 	path string
 	// where names the block in messages: `scaling of fleet "linux"`.
@@ -56,7 +57,7 @@ func (b *body) value(name string) (cty.Value, *hclsyntax.Attribute, bool) {
 	if attribute == nil {
 		return cty.NilVal, nil, false
 	}
-	value, ok := b.scope.evaluate(b.Collector, attribute.Expr, b.where)
+	value, ok := b.scope.Evaluate(b.Collector, attribute.Expr, b.where)
 	if !ok || value.IsNull() {
 		return cty.NilVal, attribute, false
 	}
@@ -84,14 +85,14 @@ func (b *body) isNull(name string) bool {
 	if attribute == nil {
 		return false
 	}
-	if value, ok := literal(attribute.Expr); ok {
+	if value, ok := expression.Literal(attribute.Expr); ok {
 		return value.IsNull()
 	}
 	if reference, ok := attribute.Expr.(*hclsyntax.ScopeTraversalExpr); ok &&
-		slices.Contains(blockRoots, reference.Traversal.RootName()) {
+		slices.Contains(expression.BlockRoots, reference.Traversal.RootName()) {
 		return false // a block, or an error that is told elsewhere
 	}
-	value, ok := b.scope.evaluate(diagnostic.NewCollector(), attribute.Expr, "")
+	value, ok := b.scope.Evaluate(diagnostic.NewCollector(), attribute.Expr, "")
 	return ok && value.IsNull()
 }
 

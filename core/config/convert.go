@@ -7,6 +7,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config/expression"
 )
 
 func (b *body) asText(label string, value cty.Value, expr hclsyntax.Expression) (string, bool) {
@@ -35,7 +37,7 @@ func (b *body) asNumber(label, want string, value cty.Value, expr hclsyntax.Expr
 
 func (b *body) wrongType(label, want string, got cty.Value, expr hclsyntax.Expression) {
 	b.Fail(expr.Range(), b.where, fmt.Sprintf("%q has the wrong type", label),
-		fmt.Sprintf("Expected %s, got %s.", want, kindOf(got)))
+		fmt.Sprintf("Expected %s, got %s.", want, expression.KindOf(got)))
 }
 
 // text is a string that isn't declared by a struct.

@@ -107,8 +107,8 @@ const (
 	kindExpression   fleet.PluginTypeKind = "expression"
 )
 
-// expression is the type of a field whose value the block's own code evaluates.
-type expression struct{}
+// Expression is the type of a field whose value the block's own code evaluates.
+type Expression struct{}
 
 var declarations sync.Map // of *declaration by reflect.Type
 
@@ -207,7 +207,7 @@ var goKinds = map[reflect.Type]fleet.PluginTypeKind{
 	reflect.TypeFor[fleet.Money]():           kindMoney,
 	reflect.TypeFor[fleet.SecretReference](): kindSecret,
 	reflect.TypeFor[fleet.FleetAddress]():    kindFleetAddress,
-	reflect.TypeFor[expression]():            kindExpression,
+	reflect.TypeFor[Expression]():            kindExpression,
 }
 
 var unitKinds = map[string]fleet.PluginTypeKind{"": fleet.KindInt, "size": kindSize, "cpu": kindCPU}

@@ -11,6 +11,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/expression"
 	"github.com/forgeyard/forgeyard-fleet/core/config/source"
 )
 
@@ -18,7 +19,7 @@ import (
 // their expressions may refer to, and what is known of the blocks that they may hold.
 type document struct {
 	*diagnostic.Collector
-	scope  *scope
+	scope  *expression.Scope
 	parser *source.Parser
 	// language is nil where the files aren't fleet files.
 	language *language
@@ -32,7 +33,7 @@ type document struct {
 // newDocument is an empty document of a language; nil: of none.
 func newDocument(of *language) *document {
 	return &document{
-		Collector: diagnostic.NewCollector(), scope: newScope(), parser: &source.Parser{}, language: of,
+		Collector: diagnostic.NewCollector(), scope: expression.NewScope(), parser: &source.Parser{}, language: of,
 		notYet: map[string]*notYet{}, defaults: map[string]cty.Value{},
 	}
 }
@@ -48,7 +49,7 @@ func (d *document) parseAll(sources []source.File) (*body, bool) {
 	for _, file := range sources {
 		size += len(file.Bytes)
 	}
-	d.scope.allowStepsFor(size)
+	d.scope.AllowStepsFor(size)
 	if size > source.MaxSourceBytes {
 		d.Fail(
 			header,

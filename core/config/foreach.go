@@ -6,6 +6,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/expression"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -34,9 +35,9 @@ func (l *loader) forEach(block *body) []forEachElement {
 		return nil
 	case !ok:
 		return nil
-	case isMapping(value),
+	case expression.IsMapping(value),
 		value.Type().IsSetType() && (value.Type().ElementType() == cty.String || value.LengthInt() == 0):
-	case isSequence(value) && !value.Type().IsSetType():
+	case expression.IsSequence(value) && !value.Type().IsSetType():
 		l.Fail(
 			attribute.Expr.Range(),
 			block.where,
@@ -67,7 +68,7 @@ func (l *loader) forEach(block *body) []forEachElement {
 		name := key.AsString()
 		if !fleet.ValidKey(name) {
 			at := attribute.Expr.Range()
-			if item, found := objectItem(attribute.Expr, name); found {
+			if item, found := expression.Item(attribute.Expr, name); found {
 				at = item.KeyExpr.Range()
 			}
 			l.Fail(

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/expression"
 	"github.com/forgeyard/forgeyard-fleet/core/config/suggestion"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -40,7 +41,7 @@ func (l *loader) readImage(block *body) {
 // definition doesn't use is only worth a warning: images are shared by copying.
 func (l *loader) checkRef(block *body, key, ref string) {
 	at := block.at("refs")
-	if item, found := objectItem(block.attribute("refs").Expr, key); found {
+	if item, found := expression.Item(block.attribute("refs").Expr, key); found {
 		at = item.KeyExpr.Range()
 	}
 	if !refKeyForm.MatchString(key) {
@@ -65,7 +66,7 @@ func (l *loader) checkRef(block *body, key, ref string) {
 	known := l.pluginNames()
 	subject := plugin
 	if exact && slices.Contains(known, plugin) {
-		known, subject = l.scope.names["provider"], key
+		known, subject = l.scope.Names["provider"], key
 	}
 	if !slices.Contains(known, subject) {
 		l.Warn(at, block.where, fmt.Sprintf("The reference for %q is never used", key),

@@ -9,6 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/expression"
 	"github.com/forgeyard/forgeyard-fleet/core/config/source"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
@@ -109,11 +110,11 @@ func (l *loader) readDefinition(root *body, outside Variables) {
 	fleets := l.named(root, "fleet")
 	reservations := l.named(root, "reservation")
 	policy := root.single("policy")
-	for _, kind := range blockRoots {
-		l.scope.context.Variables[kind] = l.references(kind)
+	for _, kind := range expression.BlockRoots {
+		l.scope.Context.Variables[kind] = l.references(kind)
 	}
-	l.scope.context.Variables["var"] = l.readVariables(l.named(root, "variable"), outside)
-	l.scope.context.Variables["local"] = l.readLocals(root.children("locals"))
+	l.scope.Context.Variables["var"] = l.readVariables(l.named(root, "variable"), outside)
+	l.scope.Context.Variables["local"] = l.readLocals(root.children("locals"))
 
 	if forgeyard != nil {
 		l.readManager(forgeyard)
@@ -172,7 +173,7 @@ func (l *loader) named(root *body, kind string) []*body {
 		return blocks
 	}
 	for _, block := range blocks {
-		l.scope.names[kind] = append(l.scope.names[kind], strings.Join(block.labels, "."))
+		l.scope.Names[kind] = append(l.scope.Names[kind], strings.Join(block.labels, "."))
 	}
 	return blocks
 }
@@ -182,8 +183,8 @@ func (l *loader) named(root *body, kind string) []*body {
 func (l *loader) references(kind string) cty.Value {
 	values := map[string]cty.Value{}
 	plugins := map[string]map[string]cty.Value{}
-	for _, name := range l.scope.names[kind] {
-		reference := cty.CapsuleVal(referenceType, &blockReference{kind: kind, name: name})
+	for _, name := range l.scope.Names[kind] {
+		reference := cty.CapsuleVal(expression.ReferenceType, &expression.BlockReference{Kind: kind, Name: name})
 		plugin, instance, nested := strings.Cut(name, ".")
 		if !nested {
 			values[name] = reference

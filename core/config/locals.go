@@ -10,6 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/expression"
 	"github.com/forgeyard/forgeyard-fleet/core/config/source"
 )
 
@@ -37,7 +38,7 @@ func (l *loader) readLocals(blocks []*body) cty.Value {
 				continue
 			}
 			locals.declared[attribute.Name] = attribute
-			l.scope.names["local"] = append(l.scope.names["local"], attribute.Name)
+			l.scope.Names["local"] = append(l.scope.Names["local"], attribute.Name)
 		}
 		block.close()
 	}
@@ -66,7 +67,7 @@ func (l *localValues) resolve(name string) cty.Value {
 	l.path = append(l.path, name)
 	needed := map[string]cty.Value{}
 	for _, traversal := range attribute.Expr.Variables() {
-		other, ok := nameAt(traversal, 1)
+		other, ok := expression.NameAt(traversal, 1)
 		if traversal.RootName() == "local" && ok && l.declared[other] != nil {
 			needed[other] = l.resolve(other)
 		}
@@ -79,14 +80,14 @@ func (l *localValues) resolve(name string) cty.Value {
 }
 
 func (l *localValues) evaluateLocal(attribute *hclsyntax.Attribute, needed map[string]cty.Value) cty.Value {
-	variables := maps.Clone(l.scope.context.Variables)
+	variables := maps.Clone(l.scope.Context.Variables)
 	variables["local"] = cty.ObjectVal(needed)
-	inside := l.scope.within(variables)
-	value, ok := inside.evaluateMarked(l.Collector, attribute.Expr, "locals")
+	inside := l.scope.Within(variables)
+	value, ok := inside.EvaluateMarked(l.Collector, attribute.Expr, "locals")
 	if !ok {
 		return cty.DynamicVal
 	}
-	if why := tooLarge(value); why != "" {
+	if why := expression.TooLarge(value); why != "" {
 		l.Fail(attribute.Expr.Range(), "locals", fmt.Sprintf("The local value %q is too large", attribute.Name), why)
 		return cty.DynamicVal
 	}

@@ -42,7 +42,7 @@ func (l *loader) readProvider(block *body) {
 	var own providerBlock // the manager's part, in every plugin's block
 	block.read(&own)
 	address := fleet.ProviderAddress(own.Plugin + "." + own.Name)
-	block.scope = l.scope.withSecrets()
+	block.scope = l.scope.WithSecrets()
 	config, _ := block.pluginBody(plugin.provider)
 	block.close()
 	l.definition.Providers = append(

@@ -5,6 +5,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/expression"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
@@ -78,9 +79,9 @@ func rangeInExpression(expr hclsyntax.Expression, path []fleet.PathStep) hcl.Ran
 	for _, step := range path {
 		inner := expr
 		if step.Name != "" {
-			inner = keyExpression(expr, step.Name)
+			inner = expression.KeyValue(expr, step.Name)
 		} else if step.Index >= 0 && step.Index <= 1<<30 {
-			inner = elementExpression(expr, int(step.Index))
+			inner = expression.Element(expr, int(step.Index))
 		}
 		if inner == expr {
 			break

@@ -63,7 +63,7 @@ func LoadPluginTest(file source.File, plugin fleet.PluginSchemas) (PluginTest, d
 	}
 	schemas := newPlugin(plugin)
 	provider := providers[0]
-	provider.scope = l.scope.withSecrets()
+	provider.scope = l.scope.WithSecrets()
 	config, _ := provider.pluginBody(schemas.provider)
 	provider.close()
 	test.Provider = canonical(config)

@@ -24,7 +24,7 @@ func (l *loader) readPolicy(block *body) {
 		plugin, _, exact := strings.Cut(name, ".")
 		known := l.pluginNames()
 		if exact && slices.Contains(known, plugin) {
-			plugin, known = name, l.scope.names["provider"]
+			plugin, known = name, l.scope.Names["provider"]
 		}
 		if !slices.Contains(known, plugin) {
 			block.Warn(

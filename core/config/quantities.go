@@ -9,6 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/expression"
 	"github.com/forgeyard/forgeyard-fleet/core/config/quantity"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 	words "github.com/forgeyard/forgeyard-fleet/core/reason/text"
@@ -86,7 +87,7 @@ func (b *body) shapeCPU(want *valueType, value cty.Value, expr hclsyntax.Express
 	nearest, _ := new(big.Float).Add(milli, big.NewFloat(0.5)).Int64()
 	off, _ := new(big.Float).Sub(milli, new(big.Float).SetInt64(nearest)).Float64()
 	if nearest < 1 || nearest > 1_000_000_000 || off > 1e-6 || off < -1e-6 {
-		b.Fail(expr.Range(), b.where, fmt.Sprintf("Invalid value %s for %s", numberText(number), label),
+		b.Fail(expr.Range(), b.where, fmt.Sprintf("Invalid value %s for %s", expression.NumberText(number), label),
 			fmt.Sprintf("Use a number of processors with at most three decimal places: 0.001 ≤ %s ≤ 1000000.", label))
 		return nil, false
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/expression"
 	"github.com/forgeyard/forgeyard-fleet/core/config/form"
 	"github.com/forgeyard/forgeyard-fleet/core/config/source"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -110,7 +111,7 @@ func (b *body) exampleOf(one *attribute) string {
 	case kindFleetAddress:
 		return one.name + " = fleet.NAME"
 	case kindReference:
-		if names := b.scope.names[one.typ.refers]; len(names) > 0 {
+		if names := b.scope.Names[one.typ.refers]; len(names) > 0 {
 			return fmt.Sprintf("%s = %s.%s", one.name, one.typ.refers, slices.Min(names))
 		}
 	}
@@ -169,7 +170,7 @@ func (b *body) attributeValue(one *attribute) (value any, ok bool) {
 	if syntax != nil && one.deprecated != "" {
 		b.Warn(syntax.NameRange, b.where, fmt.Sprintf("%q is deprecated", one.name), one.deprecated)
 	}
-	if set && one.sensitive && written.Type() != secretType {
+	if set && one.sensitive && written.Type() != expression.SecretType {
 		b.mustRefer(one.name, syntax)
 		return nil, false
 	}

@@ -5,6 +5,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/forgeyard/forgeyard-fleet/core/config/expression"
 )
 
 // valueUnlessSensitive is value for an attribute that must be a secret
@@ -14,7 +16,7 @@ func (b *body) valueUnlessSensitive(name string) (cty.Value, *hclsyntax.Attribut
 	if attribute == nil {
 		return cty.NilVal, nil, false
 	}
-	if callsSecret(attribute.Expr) {
+	if expression.CallsSecret(attribute.Expr) {
 		return b.value(name)
 	}
 	if b.isNull(name) {
@@ -28,9 +30,9 @@ func (b *body) mustRefer(name string, attribute *hclsyntax.Attribute) {
 	detail := fmt.Sprintf(
 		"A secret is never written into a fleet file, nor given by a variable: it would be stored. Write: %s = %s.",
 		name,
-		secretForms,
+		expression.SecretForms,
 	)
-	if !b.scope.secrets {
+	if !b.scope.Secrets {
 		detail = "Secrets belong to provider and scheduler blocks, and this is neither. Leave it out here."
 	}
 	b.FailHidden(attribute.NameRange, " = (hidden)", b.where, fmt.Sprintf("%q is a secret", name), detail)

@@ -81,7 +81,7 @@ func (l *loader) forgeyardBlock(root *body) *body {
 
 // readRequirements reads what must be plain values, since nothing is known yet.
 func (l *loader) readRequirements(block *body) Requirements {
-	block.scope = l.scope.constants("The requirements are read before variables are known.")
+	block.scope = l.scope.Constants("The requirements are read before variables are known.")
 	defer func() { block.scope = l.scope }()
 
 	var written forgeyardBlock

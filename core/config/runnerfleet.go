@@ -18,7 +18,7 @@ func (l *loader) readFleet(block *body) {
 	}
 	for _, each := range l.forEach(block) {
 		one := *block
-		one.scope = block.scope.withEach(each.key, each.value)
+		one.scope = block.scope.WithEach(each.key, each.value)
 		one.attributes, one.blocks, one.valid, one.inner = nil, nil, nil, nil
 		l.readOneFleet(&one, each.key)
 	}

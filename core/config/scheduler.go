@@ -25,7 +25,7 @@ func (l *loader) readScheduler(block *body) {
 			suggestion.For(kind, "types", schedulerTypes),
 		)
 	}
-	block.scope = l.scope.withSecrets()
+	block.scope = l.scope.WithSecrets()
 	var written schedulerBlock
 	block.read(&written)
 	block.close()

@@ -11,6 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/expression"
 	"github.com/forgeyard/forgeyard-fleet/core/config/quantity"
 	"github.com/forgeyard/forgeyard-fleet/core/config/suggestion"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
@@ -24,7 +25,7 @@ func (b *body) shape(want *valueType, value cty.Value, expr hclsyntax.Expression
 	case value.IsNull():
 		b.wrongType(label, wantedText(want), value, expr)
 		return nil, false
-	case value.Type() == secretType:
+	case value.Type() == expression.SecretType:
 		if want.public {
 			b.wrongType(label, wantedText(want), value, expr)
 			return nil, false
@@ -121,13 +122,13 @@ func (b *body) shapeInt(want *valueType, value cty.Value, expr hclsyntax.Express
 	whole, accuracy := number.Int64()
 	switch {
 	case want.bounded && (accuracy != big.Exact || whole < want.least || whole > want.most):
-		b.Fail(expr.Range(), b.where, fmt.Sprintf("Invalid value %s for %s", numberText(number), label),
+		b.Fail(expr.Range(), b.where, fmt.Sprintf("Invalid value %s for %s", expression.NumberText(number), label),
 			fmt.Sprintf("Use a whole number: %d ≤ %s ≤ %d.", want.least, label, want.most))
 	case accuracy != big.Exact:
 		b.Fail(
 			expr.Range(),
 			b.where,
-			fmt.Sprintf("Invalid value %s for %s", numberText(number), label),
+			fmt.Sprintf("Invalid value %s for %s", expression.NumberText(number), label),
 			"Use a whole number.",
 		)
 	default:
@@ -147,18 +148,18 @@ func jsonNumber(number *big.Float) any {
 }
 
 func (b *body) shapeList(want *valueType, value cty.Value, expr hclsyntax.Expression, label string) (any, bool) {
-	if !isSequence(value) {
+	if !expression.IsSequence(value) {
 		b.wrongType(label, wantedText(want), value, expr)
 		return nil, false
 	}
 	list := []any{}
 	fine := true
-	for i, element := range sequence(value) {
-		if b.refusePart(element, label, elementExpression(expr, i)) {
+	for i, element := range expression.Sequence(value) {
+		if b.refusePart(element, label, expression.Element(expr, i)) {
 			fine = false
 			continue
 		}
-		shaped, ok := b.shape(want.element, element, elementExpression(expr, i), fmt.Sprintf("%s[%d]", label, i))
+		shaped, ok := b.shape(want.element, element, expression.Element(expr, i), fmt.Sprintf("%s[%d]", label, i))
 		fine = fine && ok
 		list = append(list, shaped)
 	}
@@ -181,7 +182,7 @@ func (b *body) shapeList(want *valueType, value cty.Value, expr hclsyntax.Expres
 
 // refusePart says whether an element is a secret, and reports it.
 func (b *body) refusePart(element cty.Value, label string, expr hclsyntax.Expression) bool {
-	if element.Type() != secretType {
+	if element.Type() != expression.SecretType {
 		return false
 	}
 	b.Fail(
@@ -194,13 +195,13 @@ func (b *body) refusePart(element cty.Value, label string, expr hclsyntax.Expres
 }
 
 func (b *body) shapeMap(want *valueType, value cty.Value, expr hclsyntax.Expression, label string) (any, bool) {
-	if !isMapping(value) {
+	if !expression.IsMapping(value) {
 		b.wrongType(label, wantedText(want), value, expr)
 		return nil, false
 	}
 	result := map[string]any{}
 	fine := true
-	for key, element := range mapping(value) {
+	for key, element := range expression.Mapping(value) {
 		if key == fleet.SecretMarker {
 			b.Fail(
 				expr.Range(),
@@ -211,12 +212,12 @@ func (b *body) shapeMap(want *valueType, value cty.Value, expr hclsyntax.Express
 			fine = false
 			continue
 		}
-		if b.refusePart(element, label, keyExpression(expr, key)) {
+		if b.refusePart(element, label, expression.KeyValue(expr, key)) {
 			fine = false
 			continue
 		}
 		fine = b.validKey(want, key, expr, label) && fine
-		shaped, ok := b.shape(want.element, element, keyExpression(expr, key), fmt.Sprintf("%s[%q]", label, diagnostic.Clip(key)))
+		shaped, ok := b.shape(want.element, element, expression.KeyValue(expr, key), fmt.Sprintf("%s[%q]", label, diagnostic.Clip(key)))
 		fine = fine && ok
 		result[key] = shaped
 	}
@@ -233,7 +234,7 @@ func (b *body) validKey(want *valueType, key string, expr hclsyntax.Expression, 
 		return true
 	}
 	at := expr.Range()
-	if item, found := objectItem(expr, key); found {
+	if item, found := expression.Item(expr, key); found {
 		at = item.KeyExpr.Range()
 	}
 	b.Fail(at, b.where, fmt.Sprintf("Invalid %s %q in %s", noun, diagnostic.Clip(key), label), advice)
@@ -241,7 +242,7 @@ func (b *body) validKey(want *valueType, key string, expr hclsyntax.Expression, 
 }
 
 func (b *body) shapeObject(want *valueType, value cty.Value, expr hclsyntax.Expression, label string) (any, bool) {
-	if !isMapping(value) {
+	if !expression.IsMapping(value) {
 		b.wrongType(label, wantedText(want), value, expr)
 		return nil, false
 	}
@@ -257,12 +258,12 @@ func (b *body) shapeObject(want *valueType, value cty.Value, expr hclsyntax.Expr
 			result[key.name] = shaped
 		}
 	}
-	for key := range mapping(value) {
+	for key := range expression.Mapping(value) {
 		if slices.Contains(known, key) {
 			continue
 		}
 		at := expr.Range()
-		if item, found := objectItem(expr, key); found {
+		if item, found := expression.Item(expr, key); found {
 			at = item.KeyExpr.Range()
 		}
 		b.Fail(
@@ -286,9 +287,9 @@ func (b *body) shapeKey(
 	name := label + "." + key.name
 	given := element != cty.NilVal && !element.IsNull()
 	switch {
-	case given && key.sensitive && element.Type() != secretType:
+	case given && key.sensitive && element.Type() != expression.SecretType:
 		at := b.header
-		if item, found := objectItem(object, key.name); found {
+		if item, found := expression.Item(object, key.name); found {
 			at = item.KeyExpr.Range()
 		}
 		b.FailHidden(
@@ -299,12 +300,12 @@ func (b *body) shapeKey(
 			fmt.Sprintf(
 				"A secret is never written into a fleet file, nor given by a variable. In a provider block, write: %s = %s.",
 				key.name,
-				secretForms,
+				expression.SecretForms,
 			),
 		)
 		return nil, true, false
 	case given:
-		value, ok = b.shape(&key.typ, element, keyExpression(object, key.name), name)
+		value, ok = b.shape(&key.typ, element, expression.KeyValue(object, key.name), name)
 		return value, true, ok
 	case key.standard != "":
 		value, ok = b.standardValue(key)

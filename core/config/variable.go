@@ -10,6 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
+	"github.com/forgeyard/forgeyard-fleet/core/config/expression"
 )
 
 // variable is one variable block.
@@ -26,7 +27,7 @@ type variable struct {
 // given from outside or its default.
 func (l *loader) readVariables(blocks []*body, outside Variables) cty.Value {
 	for _, block := range blocks {
-		l.scope.names["var"] = append(l.scope.names["var"], block.labels[0])
+		l.scope.Names["var"] = append(l.scope.Names["var"], block.labels[0])
 	}
 	var variables []*variable
 	sensitive := map[string]bool{}
@@ -46,7 +47,7 @@ func (l *loader) readVariables(blocks []*body, outside Variables) cty.Value {
 			value = cty.DynamicVal
 		}
 		if declared.sensitive {
-			value = value.Mark(sensitiveMark)
+			value = value.Mark(expression.SensitiveMark)
 		}
 		l.validate(declared, value, ok)
 		block.close()
@@ -57,7 +58,7 @@ func (l *loader) readVariables(blocks []*body, outside Variables) cty.Value {
 
 func (l *loader) declareVariable(block *body) *variable {
 	var written variableBlock
-	block.scope = l.scope.constants("A variable is read before anything else is known.")
+	block.scope = l.scope.Constants("A variable is read before anything else is known.")
 	block.read(&written)
 	declared := &variable{body: block, name: written.Name, kind: cty.DynamicPseudoType, sensitive: written.Sensitive}
 	attribute := block.attribute("type")
@@ -107,8 +108,8 @@ func (l *loader) valueOf(declared *variable, outside map[string]outsideValue) (c
 		)
 		return cty.NilVal, false
 	}
-	plain := l.scope.constants("A default is read before anything else is known.")
-	result, ok := plain.evaluate(l.Collector, fallback.Expr, declared.where)
+	plain := l.scope.Constants("A default is read before anything else is known.")
+	result, ok := plain.Evaluate(l.Collector, fallback.Expr, declared.where)
 	if !ok {
 		return cty.NilVal, false
 	}
@@ -166,7 +167,7 @@ func (l *loader) convert(declared *variable, value cty.Value, at hcl.Range) (cty
 		)
 		return cty.NilVal, false
 	}
-	if why := tooLarge(result); why != "" {
+	if why := expression.TooLarge(result); why != "" {
 		l.Fail(at, declared.where, fmt.Sprintf("The value of variable %q is too large", declared.name), why)
 		return cty.NilVal, false
 	}
@@ -176,8 +177,8 @@ func (l *loader) convert(declared *variable, value cty.Value, at hcl.Range) (cty
 // validate runs the validation blocks, whose condition may refer to the
 // variable itself and nothing else.
 func (l *loader) validate(declared *variable, value cty.Value, known bool) {
-	own := l.scope.within(map[string]cty.Value{"var": cty.ObjectVal(map[string]cty.Value{declared.name: value})})
-	own.names = map[string][]string{"var": {declared.name}}
+	own := l.scope.Within(map[string]cty.Value{"var": cty.ObjectVal(map[string]cty.Value{declared.name: value})})
+	own.Names = map[string][]string{"var": {declared.name}}
 	for _, block := range declared.inner["validation"] {
 		block.scope = own
 		message, hasMessage := "", false
@@ -189,7 +190,7 @@ func (l *loader) validate(declared *variable, value cty.Value, known bool) {
 			ok = l.onlyItself(declared, block, attribute) && known
 		}
 		if ok {
-			condition, ok = own.evaluateMarked(l.Collector, attribute.Expr, block.where)
+			condition, ok = own.EvaluateMarked(l.Collector, attribute.Expr, block.where)
 			ok = ok && !condition.IsNull()
 		}
 		if !ok {
@@ -218,7 +219,7 @@ func (l *loader) validate(declared *variable, value cty.Value, known bool) {
 
 func (l *loader) onlyItself(declared *variable, block *body, attribute *hclsyntax.Attribute) bool {
 	for _, traversal := range attribute.Expr.Variables() {
-		name, _ := nameAt(traversal, 1)
+		name, _ := expression.NameAt(traversal, 1)
 		if traversal.RootName() != "var" || name != declared.name {
 			l.Fail(traversal.SourceRange(), block.where, "A validation can refer only to its own variable",
 				fmt.Sprintf("Refer to var.%s, or write the value itself.", declared.name))

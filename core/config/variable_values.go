@@ -51,14 +51,14 @@ func (l *loader) givenValues(variables Variables, sensitive map[string]bool) map
 		name, found := strings.CutPrefix(key, VariablePrefix)
 		switch {
 		case !ok || !found:
-		case slices.Contains(l.scope.names["var"], name):
+		case slices.Contains(l.scope.Names["var"], name):
 			values[name] = outsideValue{source: key, text: text}
 		default:
 			ignored = append(ignored, name)
 		}
 	}
 	if len(ignored) > 0 {
-		l.Warn(hcl.Range{}, "", undeclared(ignored, l.scope.names["var"]), "")
+		l.Warn(hcl.Range{}, "", undeclared(ignored, l.scope.Names["var"]), "")
 	}
 	for _, file := range variables.Files {
 		l.givenInFile(file, values, len(sensitive) > 0)
@@ -79,8 +79,8 @@ func (l *loader) givenValues(variables Variables, sensitive map[string]bool) map
 			l.Fail(at, "", "A --var has no value", "Write: --var name=value")
 		case name == "":
 			l.Fail(at, "", "A --var has no name", "Write: --var name=value")
-		case !slices.Contains(l.scope.names["var"], name):
-			l.Fail(at, "", fmt.Sprintf("Unknown variable %q", diagnostic.Clip(name)), l.scope.declareHint("var", name))
+		case !slices.Contains(l.scope.Names["var"], name):
+			l.Fail(at, "", fmt.Sprintf("Unknown variable %q", diagnostic.Clip(name)), l.scope.DeclareHint("var", name))
 		default:
 			values[name] = outsideValue{source: source, text: text}
 		}
@@ -95,7 +95,8 @@ const mostUndeclared = 5
 // each command.
 func undeclared(names, declared []string) string {
 	if len(names) == 1 {
-		line := fmt.Sprintf("%s is ignored: no variable %q is declared", diagnostic.Clip(VariablePrefix+names[0]), diagnostic.Clip(names[0]))
+		line := fmt.Sprintf("%s is ignored: no variable %q is declared", diagnostic.Clip(VariablePrefix+names[0]),
+			diagnostic.Clip(names[0]))
 		if near := suggestion.Nearest(names[0], declared); near != "" {
 			line += fmt.Sprintf("; did you mean %q?", near)
 		}
@@ -130,12 +131,12 @@ func (l *loader) givenInFile(file source.File, values map[string]outsideValue, h
 		l.Fail(block.TypeRange, "", "A file of variables holds no blocks", "Write lines of the form: name = value")
 	}
 	for _, attribute := range source.InTextOrder(parsed.Attributes) {
-		if !slices.Contains(l.scope.names["var"], attribute.Name) {
+		if !slices.Contains(l.scope.Names["var"], attribute.Name) {
 			l.Fail(
 				attribute.NameRange,
 				"",
 				fmt.Sprintf("Unknown variable %q", diagnostic.Clip(attribute.Name)),
-				l.scope.declareHint("var", attribute.Name),
+				l.scope.DeclareHint("var", attribute.Name),
 			)
 			continue
 		}
@@ -146,9 +147,9 @@ func (l *loader) givenInFile(file source.File, values map[string]outsideValue, h
 // read gives the value of what came from outside, before it is converted to the
 // variable's type.
 func (l *loader) read(value outsideValue, declared cty.Type) (cty.Value, hcl.Range, bool) {
-	plain := l.scope.constants("A value from outside can't refer to the fleet files.")
+	plain := l.scope.Constants("A value from outside can't refer to the fleet files.")
 	if value.expr != nil {
-		result, ok := plain.evaluate(l.Collector, value.expr, "")
+		result, ok := plain.Evaluate(l.Collector, value.expr, "")
 		return result, value.expr.Range(), ok
 	}
 	text := source.File{Name: value.source, Bytes: []byte(value.text)}
@@ -165,6 +166,6 @@ func (l *loader) read(value outsideValue, declared cty.Type) (cty.Value, hcl.Ran
 	if !ok {
 		return cty.NilVal, at, false
 	}
-	result, ok := plain.evaluate(l.Collector, expr, "")
+	result, ok := plain.Evaluate(l.Collector, expr, "")
 	return result, at, ok
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/forgeyard/forgeyard-fleet/core/config/expression"
 	"github.com/forgeyard/forgeyard-fleet/core/config/source"
 )
 
@@ -59,7 +60,7 @@ func emptyDefault(attribute *hclsyntax.Attribute) bool {
 	if attribute == nil {
 		return false
 	}
-	value, ok := literal(attribute.Expr)
+	value, ok := expression.Literal(attribute.Expr)
 	return ok && (value.IsNull() || value.Type() == cty.String && value.AsString() == "")
 }
 
@@ -111,13 +112,13 @@ func onlyInFile(file source.File, names []string) []byte {
 	if !ok {
 		return nil
 	}
-	plain := l.scope.constants("A value from outside can't refer to the fleet files.")
+	plain := l.scope.Constants("A value from outside can't refer to the fleet files.")
 	written := hclwrite.NewEmptyFile()
 	for _, attribute := range source.InTextOrder(parsed.Attributes) {
 		if !slices.Contains(names, attribute.Name) {
 			continue
 		}
-		if value, ok := plain.evaluate(l.Collector, attribute.Expr, ""); ok {
+		if value, ok := plain.Evaluate(l.Collector, attribute.Expr, ""); ok {
 			written.Body().SetAttributeValue(attribute.Name, value)
 		}
 	}

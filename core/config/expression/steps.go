@@ -1,4 +1,4 @@
-package config
+package expression
 
 import (
 	"strings"
@@ -147,7 +147,7 @@ func costOf(name string, args []cty.Value) int {
 
 func elementCount(value cty.Value) int {
 	value, _ = value.Unmark()
-	if value.IsKnown() && (isSequence(value) || isMapping(value)) {
+	if value.IsKnown() && (IsSequence(value) || IsMapping(value)) {
 		return value.LengthInt()
 	}
 	return 0

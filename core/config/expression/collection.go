@@ -1,4 +1,4 @@
-package config
+package expression
 
 import (
 	"iter"
@@ -7,19 +7,19 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// isSequence says whether a value is a list in a user's eyes.
-func isSequence(value cty.Value) bool {
+// IsSequence says whether a value is a list in a user's eyes.
+func IsSequence(value cty.Value) bool {
 	kind := value.Type()
 	return !value.IsNull() && (kind.IsTupleType() || kind.IsListType() || kind.IsSetType())
 }
 
-// isMapping says whether a value is a map in a user's eyes.
-func isMapping(value cty.Value) bool {
+// IsMapping says whether a value is a map in a user's eyes.
+func IsMapping(value cty.Value) bool {
 	kind := value.Type()
 	return !value.IsNull() && (kind.IsObjectType() || kind.IsMapType())
 }
 
-func sequence(value cty.Value) iter.Seq2[int, cty.Value] {
+func Sequence(value cty.Value) iter.Seq2[int, cty.Value] {
 	return func(yield func(int, cty.Value) bool) {
 		i := 0
 		for it := value.ElementIterator(); it.Next(); i++ {
@@ -31,8 +31,8 @@ func sequence(value cty.Value) iter.Seq2[int, cty.Value] {
 	}
 }
 
-// mapping yields in the order of the keys.
-func mapping(value cty.Value) iter.Seq2[string, cty.Value] {
+// Mapping yields in the order of the keys.
+func Mapping(value cty.Value) iter.Seq2[string, cty.Value] {
 	return func(yield func(string, cty.Value) bool) {
 		for it := value.ElementIterator(); it.Next(); {
 			key, element := it.Element()
@@ -43,26 +43,26 @@ func mapping(value cty.Value) iter.Seq2[string, cty.Value] {
 	}
 }
 
-// elementExpression is the part of expr that makes element i, or expr itself
+// Element is the part of expr that makes element i, or expr itself
 // where the syntax doesn't show it (a variable, a function call).
-func elementExpression(expr hclsyntax.Expression, i int) hclsyntax.Expression {
+func Element(expr hclsyntax.Expression, i int) hclsyntax.Expression {
 	if tuple, ok := unwrapped(expr).(*hclsyntax.TupleConsExpr); ok && i >= 0 && i < len(tuple.Exprs) {
 		return tuple.Exprs[i]
 	}
 	return expr
 }
 
-// keyExpression is the part of expr that makes the value of a key, or expr
+// KeyValue is the part of expr that makes the value of a key, or expr
 // itself.
-func keyExpression(expr hclsyntax.Expression, key string) hclsyntax.Expression {
-	if item, ok := objectItem(expr, key); ok {
+func KeyValue(expr hclsyntax.Expression, key string) hclsyntax.Expression {
+	if item, ok := Item(expr, key); ok {
 		return item.ValueExpr
 	}
 	return expr
 }
 
-// objectItem is the item of an object expression whose key is written out.
-func objectItem(expr hclsyntax.Expression, key string) (hclsyntax.ObjectConsItem, bool) {
+// Item is the item of an object expression whose key is written out.
+func Item(expr hclsyntax.Expression, key string) (hclsyntax.ObjectConsItem, bool) {
 	object, ok := unwrapped(expr).(*hclsyntax.ObjectConsExpr)
 	if !ok {
 		return hclsyntax.ObjectConsItem{}, false

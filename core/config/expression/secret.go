@@ -1,4 +1,4 @@
-package config
+package expression
 
 import (
 	"fmt"
@@ -13,37 +13,37 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
 )
 
-// secretType is the value of secret(…). It converts to nothing, so that it can
+// SecretType is the value of secret(…). It converts to nothing, so that it can
 // neither be joined to a text nor be encoded.
-var secretType = cty.Capsule("secret reference", reflect.TypeFor[fleet.SecretReference]())
+var SecretType = cty.Capsule("secret reference", reflect.TypeFor[fleet.SecretReference]())
 
 // secretFunc makes a reference out of its place. The secret itself is read by
 // its user, and never here.
 var secretFunc = function.New(&function.Spec{
 	Params: []function.Parameter{{Name: "place", Type: cty.String}},
-	Type:   function.StaticReturnType(secretType),
+	Type:   function.StaticReturnType(SecretType),
 	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 		reference := fleet.SecretReference(args[0].AsString())
 		if err := reference.Valid(); err != nil {
 			return cty.NilVal, function.NewArgError(0, err)
 		}
-		return cty.CapsuleVal(secretType, &reference), nil
+		return cty.CapsuleVal(SecretType, &reference), nil
 	},
 })
 
-const secretForms = "secret(\"env:NAME\") or secret(\"file:/path\")"
+const SecretForms = "secret(\"env:NAME\") or secret(\"file:/path\")"
 
 // checkSecret looks at a call of secret before it is evaluated. What is in the
 // parentheses of a wrong one is not shown: it may be the secret itself.
-func (s *scope) checkSecret(report *diagnostic.Collector, call *hclsyntax.FunctionCallExpr, where string) bool {
-	if !s.secrets {
+func (s *Scope) checkSecret(report *diagnostic.Collector, call *hclsyntax.FunctionCallExpr, where string) bool {
+	if !s.Secrets {
 		report.FailHidden(call.NameRange, "(hidden)", where, "A secret can't stand here",
 			"Only provider and scheduler blocks refer to secrets, each as the whole value of an attribute.")
 		return false
 	}
 	wrong := len(call.Args) != 1
 	if !wrong {
-		value, ok := literal(call.Args[0])
+		value, ok := Literal(call.Args[0])
 		wrong = !ok || value.IsNull() || value.Type() != cty.String || fleet.SecretReference(value.AsString()).Valid() != nil
 	}
 	if wrong {
@@ -55,7 +55,7 @@ func (s *scope) checkSecret(report *diagnostic.Collector, call *hclsyntax.Functi
 			fmt.Sprintf(
 				"Write %s. It is the name of a variable in the manager's environment, or the absolute path of a file that only "+
 					"the manager's user can read; it is plain text without variables.",
-				secretForms,
+				SecretForms,
 			),
 		)
 		return false
@@ -63,8 +63,8 @@ func (s *scope) checkSecret(report *diagnostic.Collector, call *hclsyntax.Functi
 	return true
 }
 
-// callsSecret says whether secret(…) stands anywhere in an expression.
-func callsSecret(expr hclsyntax.Expression) bool {
+// CallsSecret says whether secret(…) stands anywhere in an expression.
+func CallsSecret(expr hclsyntax.Expression) bool {
 	found := false
 	_ = hclsyntax.VisitAll(expr, func(node hclsyntax.Node) hcl.Diagnostics {
 		call, ok := node.(*hclsyntax.FunctionCallExpr)

@@ -1,4 +1,4 @@
-package config
+package expression
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 // other don't fill the memory.
 const maxValueWeight = 1 << 20
 
-// tooLarge says what is too large about a value; empty: nothing.
-func tooLarge(value cty.Value) string {
+// TooLarge says what is too large about a value; empty: nothing.
+func TooLarge(value cty.Value) string {
 	weight, infinite := measure(value)
 	switch {
 	case weight > maxValueWeight:

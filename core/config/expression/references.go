@@ -1,4 +1,4 @@
-package config
+package expression
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 
 // checkReferences checks every reference in our own words, since the expression
 // evaluator only knows of objects without attributes.
-func (s *scope) checkReferences(report *diagnostic.Collector, expr hclsyntax.Expression, where string) bool {
+func (s *Scope) checkReferences(report *diagnostic.Collector, expr hclsyntax.Expression, where string) bool {
 	if reference, ok := expr.(*hclsyntax.ScopeTraversalExpr); ok {
 		summary, detail := s.checkReference(reference.Traversal)
 		if summary != "" {
@@ -36,7 +36,7 @@ func (s *scope) checkReferences(report *diagnostic.Collector, expr hclsyntax.Exp
 
 // checkCalls checks the names of functions. The evaluator would as well, but of
 // two near names it suggests now one and now the other.
-func (s *scope) checkCalls(report *diagnostic.Collector, expr hclsyntax.Expression, where string) bool {
+func (s *Scope) checkCalls(report *diagnostic.Collector, expr hclsyntax.Expression, where string) bool {
 	fine := true
 	problems := hclsyntax.VisitAll(expr, func(node hclsyntax.Node) hcl.Diagnostics {
 		chargeExpression(node)
@@ -77,13 +77,13 @@ func functionHint(name string) string {
 	return suggestion.For(name, "functions", slices.Collect(maps.Keys(functions)))
 }
 
-func (s *scope) checkReference(traversal hcl.Traversal) (summary, detail string) {
+func (s *Scope) checkReference(traversal hcl.Traversal) (summary, detail string) {
 	root := traversal.RootName()
 	if s.constant != "" {
 		return "Only plain values work here",
 			fmt.Sprintf("%s Write the value itself instead of %s.", s.constant, traversalText(traversal))
 	}
-	if root == "each" && s.names["each"] == nil {
+	if root == "each" && s.Names["each"] == nil {
 		return "each works only in a block with for_each",
 			"It is the key and value of one fleet of a block with for_each = …."
 	}
@@ -91,7 +91,7 @@ func (s *scope) checkReference(traversal hcl.Traversal) (summary, detail string)
 		detail := fmt.Sprintf(
 			"References begin with var, local, capacity_class, image, provider, scheduler or fleet. If %s is meant as text, "+
 				"put it in quotes: %q.", root, diagnostic.Clip(traversalText(traversal)))
-		if name, ok := nameAt(traversal, 1); ok && s.unrooted(root, name) != "" {
+		if name, ok := NameAt(traversal, 1); ok && s.unrooted(root, name) != "" {
 			detail = fmt.Sprintf("Did you mean %s?", s.unrooted(root, name))
 		} else if near := suggestion.Nearest(root, allRoots); near != "" {
 			detail = fmt.Sprintf("Did you mean %q? %s", near, detail)
@@ -103,7 +103,7 @@ func (s *scope) checkReference(traversal hcl.Traversal) (summary, detail string)
 	if two {
 		steps = 2
 	}
-	name, ok := nameAt(traversal, steps)
+	name, ok := NameAt(traversal, steps)
 	if !ok {
 		if !two {
 			form = root + ".NAME"
@@ -111,10 +111,10 @@ func (s *scope) checkReference(traversal hcl.Traversal) (summary, detail string)
 		return fmt.Sprintf("The reference %s is not complete", diagnostic.Clip(traversalText(traversal))),
 			fmt.Sprintf("Write: %s.", form)
 	}
-	if !slices.Contains(s.names[root], name) {
-		return fmt.Sprintf("Unknown %s", describe(root, name)), s.declareHint(root, name)
+	if !slices.Contains(s.Names[root], name) {
+		return fmt.Sprintf("Unknown %s", describe(root, name)), s.DeclareHint(root, name)
 	}
-	if len(traversal) > steps+1 && slices.Contains(blockRoots, root) {
+	if len(traversal) > steps+1 && slices.Contains(BlockRoots, root) {
 		return fmt.Sprintf("%s.%s is a whole block", root, name),
 			fmt.Sprintf("Blocks expose no attributes. Put the value into a locals block and refer to it from both places, or "+
 				"write %s.%s.", root, name)
@@ -122,12 +122,12 @@ func (s *scope) checkReference(traversal hcl.Traversal) (summary, detail string)
 	return "", ""
 }
 
-// declareHint suggests the near name or how to declare the one that is missing.
-func (s *scope) declareHint(root, name string) string {
+// DeclareHint suggests the near name or how to declare the one that is missing.
+func (s *Scope) DeclareHint(root, name string) string {
 	if full := s.unrooted(root, name); full != "" {
 		return fmt.Sprintf("Did you mean %s?", full)
 	}
-	hint := suggestion.For(name, "names", s.names[root])
+	hint := suggestion.For(name, "names", s.Names[root])
 	switch root {
 	case "var":
 		hint += fmt.Sprintf(" Declare it with: variable %q { }", diagnostic.Clip(name))
@@ -145,10 +145,10 @@ func (s *scope) declareHint(root, name string) string {
 
 // unrooted is the reference to a declared block for which the first word is
 // missing or another: local.here and here mean provider.local.here. Empty: none.
-func (s *scope) unrooted(root, name string) string {
-	for _, kind := range blockRoots {
+func (s *Scope) unrooted(root, name string) string {
+	for _, kind := range BlockRoots {
 		written := root + "." + name
-		if slices.Contains(s.names[kind], written) {
+		if slices.Contains(s.Names[kind], written) {
 			return kind + "." + written
 		}
 	}
@@ -168,14 +168,14 @@ func describe(root, name string) string {
 	}
 }
 
-// nameAt joins the steps after the root: one, or two for providers.
-func nameAt(traversal hcl.Traversal, steps int) (string, bool) {
+// NameAt joins the steps after the root: one, or two for providers.
+func NameAt(traversal hcl.Traversal, steps int) (string, bool) {
 	if len(traversal) < steps+1 {
 		return "", false
 	}
 	parts := make([]string, 0, steps)
 	for _, step := range traversal[1 : steps+1] {
-		part, ok := stepName(step)
+		part, ok := StepName(step)
 		if !ok {
 			return "", false
 		}
@@ -184,7 +184,7 @@ func nameAt(traversal hcl.Traversal, steps int) (string, bool) {
 	return strings.Join(parts, "."), true
 }
 
-func stepName(step hcl.Traverser) (string, bool) {
+func StepName(step hcl.Traverser) (string, bool) {
 	switch step := step.(type) {
 	case hcl.TraverseAttr:
 		return step.Name, true
@@ -200,7 +200,7 @@ func stepName(step hcl.Traverser) (string, bool) {
 func traversalText(traversal hcl.Traversal) string {
 	text := traversal.RootName()
 	for _, step := range traversal[1:] {
-		name, ok := stepName(step)
+		name, ok := StepName(step)
 		if !ok {
 			return text + "[…]"
 		}

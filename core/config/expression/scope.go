@@ -1,4 +1,4 @@
-package config
+package expression
 
 import (
 	"fmt"
@@ -12,88 +12,88 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 )
 
-// scope is what an expression may refer to.
-type scope struct {
+// Scope is what an expression may refer to.
+type Scope struct {
 	// constant says why nothing can be referred to; empty: references work.
 	constant string
-	// secrets says that secret(…) works.
-	secrets bool
-	// names are the declared names by root: "var", "local", "fleet", …; those of
+	// Secrets says that secret(…) works.
+	Secrets bool
+	// Names are the declared names by root: "var", "local", "fleet", …; those of
 	// "provider" are "PLUGIN.NAME". "each" is there inside a for_each.
-	names   map[string][]string
-	context *hcl.EvalContext
+	Names   map[string][]string
+	Context *hcl.EvalContext
 	steps   *steps
 }
 
-func newScope() *scope {
+func NewScope() *Scope {
 	steps := &steps{limit: minSteps}
-	return &scope{
-		names: map[string][]string{}, steps: steps,
-		context: &hcl.EvalContext{Functions: steps.functions(), Variables: map[string]cty.Value{}},
+	return &Scope{
+		Names: map[string][]string{}, steps: steps,
+		Context: &hcl.EvalContext{Functions: steps.functions(), Variables: map[string]cty.Value{}},
 	}
 }
 
-// allowStepsFor sets how much work all expressions of files of that size may do.
-func (s *scope) allowStepsFor(bytes int) { s.steps.limit = minSteps + stepsPerByte*bytes }
+// AllowStepsFor sets how much work all expressions of files of that size may do.
+func (s *Scope) AllowStepsFor(bytes int) { s.steps.limit = minSteps + stepsPerByte*bytes }
 
-// constants is the scope of what is read before anything is declared.
-func (s *scope) constants(why string) *scope {
-	inner := s.within(nil)
-	inner.constant, inner.names = why, nil
+// Constants is the scope of what is read before anything is declared.
+func (s *Scope) Constants(why string) *Scope {
+	inner := s.Within(nil)
+	inner.constant, inner.Names = why, nil
 	return inner
 }
 
-// within is the same scope with other values.
-func (s *scope) within(variables map[string]cty.Value) *scope {
+// Within is the same scope with other values.
+func (s *Scope) Within(variables map[string]cty.Value) *Scope {
 	inner := *s
-	inner.context = &hcl.EvalContext{Functions: s.context.Functions, Variables: variables}
+	inner.Context = &hcl.EvalContext{Functions: s.Context.Functions, Variables: variables}
 	return &inner
 }
 
-// withSecrets is the scope of the blocks that may refer to secrets.
-func (s *scope) withSecrets() *scope {
+// WithSecrets is the scope of the blocks that may refer to secrets.
+func (s *Scope) WithSecrets() *Scope {
 	inner := *s
-	inner.secrets = true
+	inner.Secrets = true
 	return &inner
 }
 
-// withEach is the scope of one fleet of a block with for_each.
-func (s *scope) withEach(key string, value cty.Value) *scope {
+// WithEach is the scope of one fleet of a block with for_each.
+func (s *Scope) WithEach(key string, value cty.Value) *Scope {
 	inner := *s
-	inner.names = maps.Clone(s.names)
-	inner.names["each"] = []string{"key", "value"}
-	inner.context = s.context.NewChild()
-	inner.context.Variables = map[string]cty.Value{
+	inner.Names = maps.Clone(s.Names)
+	inner.Names["each"] = []string{"key", "value"}
+	inner.Context = s.Context.NewChild()
+	inner.Context.Variables = map[string]cty.Value{
 		"each": cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal(key), "value": value}),
 	}
 	return &inner
 }
 
-// blockReference is the value of a reference to a whole block. Blocks expose no
+// BlockReference is the value of a reference to a whole block. Blocks expose no
 // attributes.
-type blockReference struct{ kind, name string }
+type BlockReference struct{ Kind, Name string }
 
-func (r *blockReference) String() string { return r.kind + "." + r.name }
+func (r *BlockReference) String() string { return r.Kind + "." + r.Name }
 
-var referenceType = cty.Capsule("block", reflect.TypeFor[blockReference]())
+var ReferenceType = cty.Capsule("block", reflect.TypeFor[BlockReference]())
 
 // The roots that refer to blocks.
-var blockRoots = []string{"capacity_class", "fleet", "image", "provider", "scheduler"}
+var BlockRoots = []string{"capacity_class", "fleet", "image", "provider", "scheduler"}
 
 // allRoots are what a reference can begin with.
-var allRoots = append([]string{"var", "local", "each"}, blockRoots...)
+var allRoots = append([]string{"var", "local", "each"}, BlockRoots...)
 
 // referenceForms are how one refers to the blocks that have two labels.
 var referenceForms = map[string]string{"provider": "provider.PLUGIN.NAME", "scheduler": "scheduler.TYPE.NAME"}
 
-// evaluate gives an expression's value. False: it was wrong and is reported, or
+// Evaluate gives an expression's value. False: it was wrong and is reported, or
 // something it depends on was. A sensitive value is wrong: whatever is read this
 // way is stored or shown.
-func (s *scope) evaluate(report *diagnostic.Collector, expr hclsyntax.Expression, where string) (cty.Value, bool) {
-	if value, ok := literal(expr); ok {
+func (s *Scope) Evaluate(report *diagnostic.Collector, expr hclsyntax.Expression, where string) (cty.Value, bool) {
+	if value, ok := Literal(expr); ok {
 		return value, true
 	}
-	value, ok := s.evaluateMarked(report, expr, where)
+	value, ok := s.EvaluateMarked(report, expr, where)
 	if !ok {
 		return cty.DynamicVal, false
 	}
@@ -101,7 +101,7 @@ func (s *scope) evaluate(report *diagnostic.Collector, expr hclsyntax.Expression
 		return value, true
 	}
 	unmarked, marks := value.UnmarkDeep()
-	if _, sensitive := marks[sensitiveMark]; sensitive {
+	if _, sensitive := marks[SensitiveMark]; sensitive {
 		report.Fail(expr.Range(), where, "A sensitive value can't stand here",
 			"It would be stored with the definition and shown in plans. Where a plugin needs a secret, its provider block "+
 				"refers to it with secret(\"env:NAME\") or secret(\"file:/path\").")
@@ -110,16 +110,16 @@ func (s *scope) evaluate(report *diagnostic.Collector, expr hclsyntax.Expression
 	return unmarked, true
 }
 
-// evaluateMarked is evaluate for what isn't stored by itself: a local value and
+// EvaluateMarked is evaluate for what isn't stored by itself: a local value and
 // the condition of a validation keep the mark of what they are made from.
-func (s *scope) evaluateMarked(report *diagnostic.Collector, expr hclsyntax.Expression, where string) (cty.Value, bool) {
-	if value, ok := literal(expr); ok {
+func (s *Scope) EvaluateMarked(report *diagnostic.Collector, expr hclsyntax.Expression, where string) (cty.Value, bool) {
+	if value, ok := Literal(expr); ok {
 		return value, true
 	}
 	if !s.checkReferences(report, expr, where) {
 		return cty.DynamicVal, false
 	}
-	value, problems := expr.Value(s.context)
+	value, problems := expr.Value(s.Context)
 	switch {
 	case s.steps.exhausted():
 		if !report.Once("steps") {
@@ -134,9 +134,9 @@ func (s *scope) evaluateMarked(report *diagnostic.Collector, expr hclsyntax.Expr
 			"It is made from a sensitive variable, so no details are shown.")
 		return cty.DynamicVal, false
 	}
-	if problems.HasErrors() && s.secrets && callsSecret(expr) {
+	if problems.HasErrors() && s.Secrets && CallsSecret(expr) {
 		report.Fail(expr.Range(), where, "A secret is the whole value of an attribute",
-			fmt.Sprintf("It can't be part of a text or go through a function. Write only %s.", secretForms))
+			fmt.Sprintf("It can't be part of a text or go through a function. Write only %s.", SecretForms))
 		return cty.DynamicVal, false
 	}
 	report.AddParser(problems, where)
@@ -155,18 +155,18 @@ func (s *scope) evaluateMarked(report *diagnostic.Collector, expr hclsyntax.Expr
 	return value, true
 }
 
-// sensitiveMark is on the values of sensitive variables and on all that is made
+// SensitiveMark is on the values of sensitive variables and on all that is made
 // from them.
-const sensitiveMark = "sensitive"
+const SensitiveMark = "sensitive"
 
 // sensitive says whether an expression refers to a sensitive value.
-func (s *scope) sensitive(expr hclsyntax.Expression) bool {
+func (s *Scope) sensitive(expr hclsyntax.Expression) bool {
 	for _, traversal := range expr.Variables() {
-		name, ok := nameAt(traversal, 1)
+		name, ok := NameAt(traversal, 1)
 		if !ok {
 			continue
 		}
-		for context := s.context; context != nil; context = context.Parent() {
+		for context := s.Context; context != nil; context = context.Parent() {
 			root, found := context.Variables[traversal.RootName()]
 			if found && root.Type().IsObjectType() && root.Type().HasAttribute(name) && root.GetAttr(name).ContainsMarked() {
 				return true
@@ -176,9 +176,9 @@ func (s *scope) sensitive(expr hclsyntax.Expression) bool {
 	return false
 }
 
-// literal is the value of what is written out, which most of a file is. It
+// Literal is the value of what is written out, which most of a file is. It
 // needs no scope, and finding that out costs more than the value.
-func literal(expr hclsyntax.Expression) (cty.Value, bool) {
+func Literal(expr hclsyntax.Expression) (cty.Value, bool) {
 	switch expr := expr.(type) {
 	case *hclsyntax.LiteralValueExpr:
 		return expr.Val, true

@@ -1,4 +1,4 @@
-package config
+package expression
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"github.com/forgeyard/forgeyard-fleet/core/config/diagnostic"
 )
 
-// kindOf is a value's kind in a user's words.
-func kindOf(value cty.Value) string {
+// KindOf is a value's kind in a user's words.
+func KindOf(value cty.Value) string {
 	if value.IsNull() {
 		return "null"
 	}
@@ -18,20 +18,20 @@ func kindOf(value cty.Value) string {
 	case kind == cty.String:
 		return fmt.Sprintf("the string %q", diagnostic.Clip(value.AsString()))
 	case kind == cty.Number:
-		return "the number " + numberText(value.AsBigFloat())
+		return "the number " + NumberText(value.AsBigFloat())
 	case kind == cty.Bool:
 		return fmt.Sprintf("the boolean %t", value.True())
-	case kind == referenceType:
-		return "the block " + value.EncapsulatedValue().(*blockReference).String()
-	case kind == secretType:
+	case kind == ReferenceType:
+		return "the block " + value.EncapsulatedValue().(*BlockReference).String()
+	case kind == SecretType:
 		return "a reference to a secret"
-	case isSequence(value):
+	case IsSequence(value):
 		return "a list"
-	case isMapping(value):
+	case IsMapping(value):
 		return "a map"
 	default:
 		return kind.FriendlyName()
 	}
 }
 
-func numberText(number *big.Float) string { return number.Text('g', 12) }
+func NumberText(number *big.Float) string { return number.Text('g', 12) }
