@@ -85,6 +85,8 @@ func schemaName(t reflect.Type, hint string) string {
 		return humaProblem
 	}
 	switch name := huma.DefaultSchemaNamer(t, hint); {
+	case name == "File":
+		return "Source"
 	case name == "Output":
 		return "PlanPreview"
 	case strings.HasPrefix(name, "List") && len(name) > len("List"):

@@ -142,7 +142,8 @@ func (b *body) labelled(block *hclsyntax.Block, want []string) bool {
 		b.Fail(
 			block.DefRange(),
 			b.where,
-			fmt.Sprintf("The block %q needs %s, has %s", block.Type, diagnostic.Counted(len(want), "label"), diagnostic.NumberWord(len(block.Labels))),
+			fmt.Sprintf("The block %q needs %s, has %s", block.Type, diagnostic.Counted(len(want), "label"),
+				diagnostic.NumberWord(len(block.Labels))),
 			fmt.Sprintf("Write: %s { … }", form),
 		)
 		return false

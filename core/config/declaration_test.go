@@ -50,7 +50,8 @@ func sample() string {
 }
 
 func loadSample(text string, variables ...string) (*Loaded, diagnostic.List) {
-	return Load([]source.File{{Name: "sample.hcl", Bytes: []byte(text)}}, Variables{Assignments: variables}, localSchemas{})
+	return Load([]source.File{{Name: "sample.hcl", Bytes: []byte(text)}}, Variables{Assignments: variables},
+		localSchemas{})
 }
 
 // forAttributes calls do for every attribute of the reference with a fresh copy

@@ -59,7 +59,8 @@ func (l *loader) readInstance(block *body, result *fleet.RunnerFleet) {
 	instance := block.single("instance")
 	if instance == nil {
 		instance = &body{
-			document: l.document, Collector: l.Collector, scope: l.scope, where: "instance of " + block.where, path: block.path + ".instance",
+			document: l.document, Collector: l.Collector, scope: l.scope, where: "instance of " + block.where,
+			path:   block.path + ".instance",
 			header: block.header, syntax: &hclsyntax.Body{},
 		}
 	}
@@ -202,7 +203,8 @@ func (l *loader) pluginOf(block *body, name string) *plugin {
 		return nil
 	}
 	if err != nil {
-		l.Fail(at, block.where, fmt.Sprintf("The plugin %q can't be asked for its attributes", name), words.Capital(err.Error()))
+		l.Fail(at, block.where, fmt.Sprintf("The plugin %q can't be asked for its attributes", name),
+			words.Capital(err.Error()))
 		return nil
 	}
 	l.plugins[name] = newPlugin(schemas)

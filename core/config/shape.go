@@ -217,7 +217,8 @@ func (b *body) shapeMap(want *valueType, value cty.Value, expr hclsyntax.Express
 			continue
 		}
 		fine = b.validKey(want, key, expr, label) && fine
-		shaped, ok := b.shape(want.element, element, expression.KeyValue(expr, key), fmt.Sprintf("%s[%q]", label, diagnostic.Clip(key)))
+		shaped, ok := b.shape(want.element, element, expression.KeyValue(expr, key),
+			fmt.Sprintf("%s[%q]", label, diagnostic.Clip(key)))
 		fine = fine && ok
 		result[key] = shaped
 	}

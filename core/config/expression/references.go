@@ -49,7 +49,8 @@ func (s *Scope) checkCalls(report *diagnostic.Collector, expr hclsyntax.Expressi
 			return nil
 		}
 		if _, known := functions[call.Name]; !known {
-			report.Fail(call.NameRange, where, fmt.Sprintf("Unknown function %q", diagnostic.Clip(call.Name)), functionHint(call.Name))
+			report.Fail(call.NameRange, where, fmt.Sprintf("Unknown function %q", diagnostic.Clip(call.Name)),
+				functionHint(call.Name))
 			fine = false
 		}
 		return nil

@@ -112,7 +112,8 @@ func (s *Scope) Evaluate(report *diagnostic.Collector, expr hclsyntax.Expression
 
 // EvaluateMarked is evaluate for what isn't stored by itself: a local value and
 // the condition of a validation keep the mark of what they are made from.
-func (s *Scope) EvaluateMarked(report *diagnostic.Collector, expr hclsyntax.Expression, where string) (cty.Value, bool) {
+func (s *Scope) EvaluateMarked(report *diagnostic.Collector, expr hclsyntax.Expression, where string) (cty.Value,
+	bool) {
 	if value, ok := Literal(expr); ok {
 		return value, true
 	}

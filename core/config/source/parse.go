@@ -67,7 +67,8 @@ func (p *Parser) parseText(c *diagnostic.Collector, name string, text []byte) (*
 
 // parsePiece is the shortest piece at start that can be read by itself, or the
 // report of why none can.
-func (p *Parser) parsePiece(c *diagnostic.Collector, name string, text []byte, start hcl.Pos) ([]byte, *hclsyntax.Body, bool) {
+func (p *Parser) parsePiece(c *diagnostic.Collector, name string, text []byte, start hcl.Pos) ([]byte, *hclsyntax.Body,
+	bool) {
 	report := c.SameTexts()
 	size := smallestPiece
 	for tries := 1; ; tries++ {

@@ -89,7 +89,8 @@ func FuzzNesting(f *testing.F) {
 	f.Add("a = 1e9999\nb = 11111111111111111111111111111111111111111111111111111111111111111111111\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		tokens, _ := hclsyntax.LexConfig([]byte(text), "", hcl.InitialPos)
-		if !shallow(diagnostic.NewCollector(), tokens) && nestingAtMost([]byte(text)) <= maxDepth && !mayHoldHugeNumber([]byte(text)) {
+		if !shallow(diagnostic.NewCollector(), tokens) && nestingAtMost([]byte(text)) <= maxDepth &&
+			!mayHoldHugeNumber([]byte(text)) {
 			t.Fatalf("%q is too deep or has a huge number, and no one would have looked", text)
 		}
 	})
