@@ -45,8 +45,12 @@ func (cs Circuits) Clone() Circuits {
 
 // Affecting are the circuits that are about an offer of a provider, the widest first.
 func (cs Circuits) Affecting(provider fleet.ProviderAddress, o fleet.Offer) []Circuit {
-	var scopes []Scope
-	for _, group := range []string{"", o.Scope} {
+	groups := []string{""}
+	if o.Scope != "" {
+		groups = append(groups, o.Scope)
+	}
+	scopes := make([]Scope, 0, 8)
+	for _, group := range groups {
 		scopes = append(
 			scopes,
 			Scope{Provider: provider, Group: group, Lifetime: o.Lifetime},
