@@ -13,6 +13,7 @@ import (
 
 	"github.com/forgeyard/forgeyard-fleet/core/config/quantity"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	words "github.com/forgeyard/forgeyard-fleet/core/reason/text"
 )
 
 // attributes are a block's values by path, as one would write them.
@@ -93,7 +94,7 @@ func (a *attribute) alwaysShown() bool {
 func (t valueType) asWritten(value reflect.Value) string {
 	switch t.kind {
 	case fleet.KindDuration:
-		return quotedText(quantity.DurationText(time.Duration(value.Int())))
+		return quotedText(words.Duration(time.Duration(value.Int())))
 	case kindSize:
 		return quotedText(quantity.SizeText(value.Int()))
 	case kindCPU:

@@ -65,7 +65,7 @@ func (b *body) shapeDuration(want *valueType, text string, expr hclsyntax.Expres
 		return nil, false
 	}
 	if least := time.Duration(want.least); want.bounded && span < least {
-		advice := fmt.Sprintf("Use a duration of at least %s.", quantity.DurationText(least))
+		advice := fmt.Sprintf("Use a duration of at least %s.", words.Duration(least))
 		if least == time.Nanosecond {
 			advice = "Use a duration longer than 0."
 		}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/forgeyard/forgeyard-fleet/core/config/quantity"
 	"github.com/forgeyard/forgeyard-fleet/core/fleet"
+	words "github.com/forgeyard/forgeyard-fleet/core/reason/text"
 )
 
 // policy is what the block means; nil: nothing.
@@ -104,8 +104,8 @@ func checkWait(scaling *body, f fleet.RunnerFleet) {
 		scaling.where,
 		fmt.Sprintf(
 			"An instance may take longer than max_wait: %s > %s",
-			quantity.DurationText(wait),
-			quantity.DurationText(f.Scaling.MaxWait),
+			words.Duration(wait),
+			words.Duration(f.Scaling.MaxWait),
 		),
 		"Without an instance, a job waits for boot and enrollment, and timeouts allow them more. Shorten timeouts.boot and "+
 			"timeouts.enroll, raise max_wait, or keep an instance with min = 1.",

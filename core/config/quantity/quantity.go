@@ -125,18 +125,6 @@ func unknownUnit(unit string) string {
 	return fmt.Sprintf("unknown unit %q", diagnostic.Clip(unit))
 }
 
-// DurationText is a duration as people write it: 10m and not 10m0s.
-func DurationText(span time.Duration) string {
-	text := span.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
-}
-
 // SizeText is a number of bytes in the largest unit that divides it.
 func SizeText(bytes int64) string {
 	for _, unit := range []string{"TiB", "GiB", "MiB", "KiB"} {
