@@ -78,28 +78,26 @@ func (h Handler) ClearInstanceQuarantine(ctx context.Context, id fleet.CapacityI
 // made from it.
 func (h Handler) QuarantineImage(ctx context.Context, r QuarantineImageRequest) (OverrideReceipt, error) {
 	return h.set(ctx, quarantineUseCase, r.Reason, func(v *validation) (override, error) {
-		return v.quarantineImage(r.Image, fleet.Quarantine{Attribution: v.decided},
-			"quarantined: its instances take no jobs, running jobs continue, and no instance is made from it")
+		digest, err := v.quarantinedImage(r.Image)
+		return override{stored: v.quarantine(fleet.Quarantine{Image: digest}), subject: "image " + digest,
+			done: "quarantined: its instances take no jobs, running jobs continue, and no instance is made from it"}, err
 	})
 }
 
 // ClearImageQuarantine releases an image.
 func (h Handler) ClearImageQuarantine(ctx context.Context, image string) (OverrideReceipt, error) {
 	return h.clear(ctx, quarantineUseCase, func(v *validation) (override, error) {
-		return v.quarantineImage(image, fleet.Quarantine{}, released)
+		digest, err := v.quarantinedImage(image)
+		return override{stored: fleet.Quarantine{Image: digest}, subject: "image " + digest, done: released}, err
 	})
 }
 
-func (v *validation) quarantineImage(image string, q fleet.Quarantine, done string) (override, error) {
+// quarantinedImage is the digest of an image that the caller may quarantine or release.
+func (v *validation) quarantinedImage(image string) (digest string, err error) {
 	if err := v.unlimited(image); err != nil {
-		return override{}, err
+		return "", err
 	}
-	digest, err := v.image(image)
-	q.Image = digest
-	if !q.At.IsZero() {
-		q = v.quarantine(q)
-	}
-	return override{stored: q, subject: "image " + digest, done: done}, err
+	return v.image(image)
 }
 
 // quarantine is what is decided now about the subject of q. A quarantine of it that holds
