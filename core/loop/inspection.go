@@ -178,18 +178,19 @@ func (l *Loop) endStopped(w *step, r *row, res fleet.Resource) {
 		return
 	}
 	started := r.EverRunning || r.runner != nil
-	switch failure := res.Failure; {
-	case res.State == fleet.ResourceFailed && failure != nil:
-		if market.IsShortage(failure.Class) && !started {
-			l.recordShortage(w, r, &Failure{
-				Class: failure.Class, Message: failure.Message,
-				Zone: failure.Zone, MachineType: failure.MachineType, Scope: failure.Scope,
-			})
-		}
-		why := reason.ResourceFailed{Class: string(failure.Class), Message: failure.Message}
-		w.move(r, fleet.Terminating, lifecycle.ResourceStopped, why)
+	switch {
 	case res.State == fleet.ResourceFailed:
-		w.move(r, fleet.Terminating, lifecycle.ResourceStopped, reason.ResourceFailed{})
+		var why reason.ResourceFailed
+		if failure := res.Failure; failure != nil {
+			why = reason.ResourceFailed{Class: string(failure.Class), Message: failure.Message}
+			if market.IsShortage(failure.Class) && !started {
+				l.recordShortage(w, r, &Failure{
+					Class: failure.Class, Message: failure.Message,
+					Zone: failure.Zone, MachineType: failure.MachineType, Scope: failure.Scope,
+				})
+			}
+		}
+		w.move(r, fleet.Terminating, lifecycle.ResourceStopped, why)
 	case res.State == fleet.ResourceStopped && started:
 		w.move(r, fleet.Terminating, lifecycle.ResourceStopped, reason.ResourceStopped{State: string(res.State)})
 	}

@@ -62,8 +62,8 @@ type Joins struct {
 
 // Join claims a host for a fleet and makes the command that joins it. The claim is stored
 // before anyone sees the token; its instance is written by the next step of the loop, of
-// this manager or the next one. For a host that is claimed and was not joined yet, it makes another token and voids
-// the one before.
+// this manager or the next one. For a host that is claimed and was not joined yet, it
+// makes another token and voids the one before.
 func (j Joins) Join(ctx context.Context, r JoinRequest) (JoinTicket, error) {
 	caller, err := access.Authorize(ctx, "token join")
 	if err != nil {
