@@ -75,19 +75,11 @@ func (s Session) callPlugin(ctx context.Context, binary, name string, o callFlag
 	case name == "terminate" && o.key == "" && o.id == "":
 		return errors.New("terminate needs --key KEY, --id ID or both: a new instance has both in the answer of provision")
 	}
-	under, err := newBench(binary, s.LookupEnv)
+	under, info, options, err := s.open(ctx, binary, o.file)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, under.close()) }()
-	info, err := under.describe(ctx)
-	if err != nil {
-		return err
-	}
-	options, err := s.testOptions(ctx, under, info, o.file)
-	if err != nil {
-		return err
-	}
 	running, err := under.Start(ctx, false)
 	if err != nil {
 		return err
@@ -200,12 +192,16 @@ func (c pluginCall) offers(ctx context.Context) error {
 	if err := c.serves(providerpb.MarketService); err != nil {
 		return err
 	}
-	list, err := providerpb.NewMarketClient(c.connection).Offers(ctx,
-		&providerpb.OffersRequest{InstanceJson: c.options.Instance})
+	list, err := c.askOffers(ctx)
 	if err != nil {
 		return err
 	}
 	return c.show(list)
+}
+
+func (c pluginCall) askOffers(ctx context.Context) (*providerpb.OffersResponse, error) {
+	return providerpb.NewMarketClient(c.connection).Offers(ctx,
+		&providerpb.OffersRequest{InstanceJson: c.options.Instance})
 }
 
 func (c pluginCall) check(ctx context.Context) error {
@@ -240,8 +236,7 @@ func (c pluginCall) provision(ctx context.Context) error {
 		Platform: c.platform(), Items: []*providerpb.ProvisionRequest_Item{c.item(key)},
 	}
 	if c.info.Serves(providerpb.MarketService) {
-		list, err := providerpb.NewMarketClient(c.connection).Offers(ctx,
-			&providerpb.OffersRequest{InstanceJson: c.options.Instance})
+		list, err := c.askOffers(ctx)
 		if err != nil {
 			return fmt.Errorf("ask for offers: %w", err)
 		}

@@ -82,19 +82,11 @@ func (r *Report) add(result conformance.Result) {
 }
 
 func (s Session) testPlugin(ctx context.Context, binary string, o testFlags) (err error) {
-	under, err := newBench(binary, s.LookupEnv)
+	under, info, options, err := s.open(ctx, binary, o.file)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, under.close()) }()
-	info, err := under.describe(ctx)
-	if err != nil {
-		return err
-	}
-	options, err := s.testOptions(ctx, under, info, o.file)
-	if err != nil {
-		return err
-	}
 	options.AllowCreate, options.Only = o.create, o.rules
 	if s.ErrTerminal {
 		options.Begun = func(rule string) { fmt.Fprintf(s.Err, "\r\x1b[K%s …", rule) }
@@ -146,6 +138,26 @@ func (s Session) showRule(r conformance.Result) {
 	for _, line := range r.Log {
 		s.Page.Printf("        %s\n", line)
 	}
+}
+
+// open makes a bench of a binary, asks the plugin what it is and reads the file of the test.
+// The bench is to be closed.
+func (s Session) open(ctx context.Context, binary, file string) (
+	under *bench, info pluginhost.Info, options conformance.Options, err error,
+) {
+	if under, err = newBench(binary, s.LookupEnv); err != nil {
+		return nil, info, options, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, under.close())
+		}
+	}()
+	if info, err = under.describe(ctx); err != nil {
+		return nil, info, options, err
+	}
+	options, err = s.testOptions(ctx, under, info, file)
+	return under, info, options, err
 }
 
 // testOptions reads the file of the test, with the secrets that it refers to.
