@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -138,35 +139,34 @@ func (p *ProgressLines) observeHolds(res progress.Progress) {
 // observeFaults says what went wrong with providers, each time that changes, and
 // which work again. What holds a fleet back was said as its reason.
 func (p *ProgressLines) observeFaults(res progress.Progress) {
-	for _, address := range slices.Sorted(maps.Keys(res.Faults)) {
-		if why := res.Faults[address]; p.faults[address] != why {
-			p.faults[address] = why
-			if !isReason(res, why) {
-				p.line("provider.%s failed: %s", address, why)
-			}
+	follow(p.faults, res.Faults, func(address fleet.ProviderAddress, why reason.Reason) {
+		if !isReason(res, why) {
+			p.line("provider.%s failed: %s", address, why)
 		}
-	}
-	for _, address := range slices.Sorted(maps.Keys(p.faults)) {
-		if _, still := res.Faults[address]; !still {
-			p.line("provider.%s recovered", address)
-			delete(p.faults, address)
-		}
-	}
+	}, func(address fleet.ProviderAddress) { p.line("provider.%s recovered", address) })
 }
 
 // observeSchedulers says which schedulers can't be seen, each time the reason
 // changes, and which can be again.
 func (p *ProgressLines) observeSchedulers(res progress.Progress) {
-	for _, address := range slices.Sorted(maps.Keys(res.Schedulers)) {
-		if why := res.Schedulers[address]; p.unseen[address] != why {
-			p.unseen[address] = why
-			p.line("scheduler.%s is unobservable: %s", address, why)
+	follow(p.unseen, res.Schedulers, func(address fleet.SchedulerAddress, why reason.Reason) {
+		p.line("scheduler.%s is unobservable: %s", address, why)
+	}, func(address fleet.SchedulerAddress) { p.line("scheduler.%s recovered", address) })
+}
+
+// follow tells of each reason that is new or another one than the known, then of each key
+// that has none any more, in the order of keys, and makes known what now is.
+func follow[K cmp.Ordered](known, now map[K]reason.Reason, changed func(K, reason.Reason), ended func(K)) {
+	for _, key := range slices.Sorted(maps.Keys(now)) {
+		if why := now[key]; known[key] != why {
+			known[key] = why
+			changed(key, why)
 		}
 	}
-	for _, address := range slices.Sorted(maps.Keys(p.unseen)) {
-		if _, still := res.Schedulers[address]; !still {
-			p.line("scheduler.%s recovered", address)
-			delete(p.unseen, address)
+	for _, key := range slices.Sorted(maps.Keys(known)) {
+		if _, still := now[key]; !still {
+			ended(key)
+			delete(known, key)
 		}
 	}
 }
