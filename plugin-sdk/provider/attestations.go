@@ -19,6 +19,9 @@ const (
 	AttestConfidential = providerpb.AttestConfidential // hides its memory from the infrastructure
 )
 
+// AttestWords are all of these words.
+func AttestWords() []string { return []string{AttestKVM, AttestGPU, AttestSigning, AttestConfidential} }
+
 // Unattestable is an attestation that the instances of a block can't have.
 type Unattestable struct {
 	// Attestation is one of Plugin.Attestations.
@@ -31,7 +34,7 @@ type Unattestable struct {
 
 // checkAttestations holds the declaration against itself.
 func (p Plugin[C, I]) checkAttestations() error {
-	known := []string{AttestKVM, AttestGPU, AttestSigning, AttestConfidential}
+	known := AttestWords()
 	for n, word := range p.Attestations {
 		if !slices.Contains(known, word) || slices.Contains(p.Attestations[:n], word) {
 			return fmt.Errorf("field Attestations has %q; each of kvm, gpu, signing and confidential once at most", word)

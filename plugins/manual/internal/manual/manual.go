@@ -61,9 +61,7 @@ var (
 )
 
 // attestable are the words of the contract for what a host can't show by itself.
-var attestable = []string{
-	provider.AttestKVM, provider.AttestGPU, provider.AttestSigning, provider.AttestConfidential,
-}
+var attestable = provider.AttestWords()
 
 // unattestable rules out what no host that a fleet may take is vouched for.
 func unattestable(c Config, i Instance) (missing []provider.Unattestable) {
