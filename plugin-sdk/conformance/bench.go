@@ -85,7 +85,7 @@ func newBench(launcher Launcher, options Options) (*bench, error) {
 		}
 		var object map[string]any
 		if err := json.Unmarshal(*content, &object); err != nil {
-			return nil, fmt.Errorf("read the %s block: it is not valid JSON object: %w", what, err)
+			return nil, fmt.Errorf("read the %s block: it is not a JSON object: %w", what, err)
 		}
 	}
 	if b.options.Proxy == nil {

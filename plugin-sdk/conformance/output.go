@@ -57,7 +57,7 @@ func logLinesParse(_ context.Context, b *bench) error {
 		}
 		var fields map[string]any
 		if err := json.Unmarshal([]byte(line.Text), &fields); err != nil {
-			return fmt.Errorf("the line %q is not valid JSON object; write it by the logger of the SDK, or as hclog does",
+			return fmt.Errorf("the line %q is not a JSON object; write it by the logger of the SDK, or as hclog does",
 				clip(line.Text))
 		}
 		level, _ := fields["@level"].(string)
